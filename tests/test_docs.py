@@ -117,17 +117,10 @@ def test_a_command_that_does_not_exist_is_noticed():
         test_commands_parse(words)
 
 
-RUN = [
-    "README.md",
-    "docs/index.md",
-    "docs/tutorial.md",
-    "docs/faq.md",
-    "docs/command_line.md",
-    "docs/reports.md",
-]
+RUN = [page for page in PAGES if list(commands(page.read_text(encoding="utf-8")))]
 
 
-@pytest.mark.parametrize("page", RUN)
+@pytest.mark.parametrize("page", RUN, ids=name_of)
 def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
     """One after the other, as a reader would paste them into the folder of ``sparseauc demo``."""
     monkeypatch.setattr(demo, "PATIENTS", 200)
@@ -150,7 +143,7 @@ def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
     monkeypatch.setattr(Fitting, "settings", fewer)
     monkeypatch.setattr(baselines, "_PATIENCE", 0.0)
     monkeypatch.setattr(learning, "_PATIENCE", 0.0)
-    for words in commands((ROOT / page).read_text(encoding="utf-8")):
+    for words in commands(page.read_text(encoding="utf-8")):
         if words[0] in ("demo", "reproduce"):
             continue
         result = CliRunner().invoke(app, words)

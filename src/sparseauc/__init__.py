@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "AUCObjective",

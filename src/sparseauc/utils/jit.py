@@ -67,7 +67,7 @@ class _CompilationNotice(event.Listener):
         if ours and not self.said:
             self.said = True
             logger.warning(
-                "sparseauc: compiling kernels for this machine (seconds, %s)",
+                "sparseauc: compiling kernels for this machine (about a minute, %s)",
                 "once; later runs load them from the cache"
                 if self.kept
                 else "in every process: no folder can be written to; NUMBA_CACHE_DIR names one",
