@@ -1,7 +1,7 @@
 """Lists under restrictions against all lists there are: how often the best is found and proved.
 
 Ten columns that are correlated, 80 rows, ridges of 0 to 10, lists of up to five columns or five
-budgets, with signs, prices in bundles, families and a column that must be on the list, alone and
+budgets, with signs, costs, families and a column that must be on the list, alone and
 together. Seconds are processor time of one list, and of its proof.
 """
 
@@ -17,16 +17,16 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
 from sparseauc.solvers.certificate import certify
-from sparseauc.solvers.restrictions import Prices, Restrictions
+from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.working_set import exchange_path
 
 D, ALPHAS, PROBLEMS = 10, (0.0, 0.1, 1.0, 10.0), 30
 KINDS = {
     "signs": ("signs",),
     "families": ("families",),
-    "budget": ("prices",),
-    "signs, budget": ("signs", "prices"),
-    "all, and a column that must be there": ("signs", "families", "prices", "fixed"),
+    "budget": ("costs",),
+    "signs, budget": ("signs", "costs"),
+    "all, and a column that must be there": ("signs", "families", "costs", "fixed"),
 }
 
 
@@ -34,17 +34,17 @@ def problem(seed, kind):
     """Moments, a ridge, and what makes lists feasible."""
     rng = np.random.default_rng(seed)
     X, y = make_outbreak(n=80, d=D, k=5, mu=0.7, r=0.4, correlation=0.7, random_state=seed)
-    prices = Prices(rng.integers(1, 9, D) * 1.0, rng.integers(0, 8, D))
+    costs = rng.integers(1, 9, D) * 1.0
     every = {
         "signs": rng.integers(-1, 2, D),
         "families": rng.integers(0, 5, D),
         "fixed": rng.choice(D, 1),
-        "prices": prices,
+        "costs": costs,
     }
     given = {key: every[key] for key in kind}
     restrictions = Restrictions(max_per_family=2, **given)
-    if "prices" in kind:
-        budget = prices.total(restrictions.fixed) + rng.uniform(2, prices.amounts.sum() / 2)
+    if "costs" in kind:
+        budget = restrictions.cost_of(restrictions.fixed) + rng.uniform(2, costs.sum() / 2)
         restrictions = replace(restrictions, budgets=np.array([budget]))
     return StandardisedGram(class_moments(X, y)), ALPHAS[seed % 4], 1 + seed % 5, restrictions
 

@@ -37,10 +37,8 @@ from sparseauc.datasets import make_outbreak
         ({"families": list("ab"), "max_per_family": 0}, "max_per_family must be a whole number"),
         ({"families": list("ab"), "max_per_family": True}, "max_per_family must be"),
         ({"max_per_family": 2}, "max_per_family=2 has no effect without families"),
-        ({"bundles": {"a": "x"}}, "bundles have no effect without costs or a budget"),
         ({"column_groups": list("ab"), "families": list("ab")}, "cannot be combined with families"),
         ({"column_groups": list("ab"), "signs": [1, 1]}, "cannot be combined with signs"),
-        ({"column_groups": list("ab"), "bundles": [1, 1], "budget": 1}, "combined with bundles"),
         ({"always_include": "age"}, "always_include must be a list of columns, got 'age'"),
         ({"always_include": ["x"], "exclude": ["x", "y"]}, "column 'x' is in both"),
     ],
@@ -98,10 +96,8 @@ def test_files(tmp_path):
     assert Limits.read([table, "max_per_family=2", "budget=14"]) == expected
     with pytest.raises(ValueError, match="budget=much: 'much' is not a number"):
         Limits.read(["budget=much"])
-    table.write_text("name,bundle,cost,include\na,x,2,never\nb,x,2,\n")
-    assert Limits.from_csv(table) == Limits(
-        bundles={"a": "x", "b": "x"}, costs={"a": 2.0, "b": 2.0}, exclude=["a"]
-    )
+    table.write_text("name,cost,include\na,2,never\nb,2,\n")
+    assert Limits.from_csv(table) == Limits(costs={"a": 2.0, "b": 2.0}, exclude=["a"])
     with pytest.raises(ValueError, match="costs of 'a' is given twice"):
         Limits.read([table], costs={"a": 1})
     with pytest.raises(ValueError, match="budget is given twice"):
@@ -116,7 +112,7 @@ def test_files(tmp_path):
         ("a.toml", "budgets = 3", "'budgets' is not a limit; did you mean 'budget'"),
         ("a.toml", "budget = ", "is not a TOML file"),
         ("a.toml", "budget = -3", "a.toml: budget is -3"),
-        ("a.csv", "name,price\nage,3\n", "needs a column name and one or more of bundle"),
+        ("a.csv", "name,price\nage,3\n", "needs a column name and one or more of column_group"),
         ("a.csv", "", "needs a column name"),
         ("a.csv", "name,cost\nage,dear\n", "the cost of 'age' is 'dear', not a number"),
         ("a.csv", "name,cost\nage,1\nage,2\n", "'age' occurs 2 times"),
@@ -160,13 +156,13 @@ def test_limits_go_into_the_model_file(rows, tmp_path):
     X, y = rows
     limits = Limits(
         signs={"a": "-"}, costs=[1, 2, 3, 1, 2, 3], budget=9, families={0: "p", "b": "p"},
-        bundles={"c": "x", "f": "x"}, always_include=["a"], exclude=[4],
+        always_include=["a"], exclude=[4],
     )  # fmt: skip
     model = SparseAUCClassifier(3, limits=limits).fit(X, y)
     card = save_model(tmp_path / "m.skops", model)
     expected = {
         "signs": {"a": -1}, "costs": dict(zip("abcdef", [1, 2, 3, 1, 2, 3], strict=True)),
-        "budget": 9.0, "families": {"a": "p", "b": "p"}, "bundles": {"c": "x", "f": "x"},
+        "budget": 9.0, "families": {"a": "p", "b": "p"},
         "always_include": ["a"], "exclude": ["e"],
     }  # fmt: skip
     assert card.summary["limits"] == expected

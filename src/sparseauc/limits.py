@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ._validation import is_missing
 from .errors import InputError
 from .limits_files import HEADINGS, LISTS, combine, number_or_nan, read_source
-from .solvers.restrictions import Prices, Restrictions
+from .solvers.restrictions import Restrictions
 from .utils.text import did_you_mean, listed
 from .utils.types import Array, Indices
 
@@ -48,10 +48,6 @@ class Limits:
         family. A dict may leave columns out. Cannot be combined with ``column_groups``.
     max_per_family : int, default=1
         Largest number of columns of a family.
-    bundles : dict or array-like of shape (n_features,), optional
-        A label for each column; None or NaN for columns without one. Columns with the same label,
-        such as the values of one blood test, are paid for once, whichever of them are chosen.
-        Needs ``costs`` or ``budget``.
     column_groups : dict or array-like of shape (n_features,), optional
         A label for each column; None or NaN for columns without a group. Columns with the same
         label, such as the levels of one category, are chosen together or not at all, paid for once,
@@ -82,7 +78,6 @@ class Limits:
     budget: Any = None
     families: Any = None
     max_per_family: int | None = None
-    bundles: Any = None
     column_groups: Any = None
     always_include: Any = ()
     exclude: Any = ()
@@ -119,13 +114,6 @@ class Limits:
                     "column_groups cannot be combined with signs: columns of a group are chosen "
                     "together, and a sign may set the coefficient of one to 0"
                 )
-            if self.bundles is not None:
-                raise InputError(
-                    "column_groups cannot be combined with bundles: columns of a group are already "
-                    "paid for once"
-                )
-        if self.bundles is not None and self.costs is None and self.budget is None:
-            raise InputError("bundles have no effect without costs or a budget: give one of them")
         both = [name for name in self.always_include if name in set(self.exclude)]
         if both:
             raise InputError(
@@ -161,7 +149,7 @@ class Limits:
         ----------
         path : path or str
             With a column ``name`` and one or more of ``sign`` (+, - or 0), ``cost``, ``family``,
-            ``bundle``, ``column_group`` and ``include`` (always, never or nothing). Other columns
+            ``column_group`` and ``include`` (always, never or nothing). Other columns
             are ignored, and so are empty cells.
         """
         return cls.read([path])
@@ -238,7 +226,7 @@ class Limits:
     @property
     def allow_groups(self) -> bool:
         """Whether columns may be grouped as well."""
-        return self.families is None and self.signs is None and self.bundles is None
+        return self.families is None and self.signs is None
 
     @property
     def budgets(self) -> Array | None:
@@ -287,10 +275,7 @@ class Limits:
                 signs[column] = sign
             found = replace(found, signs=signs)
         if self.costs is not None or self.budget is not None:
-            paid = found.groups
-            if self.bundles is not None:
-                paid = columns.numbers(self.bundles, "bundles")
-            found = replace(found, prices=_read_prices(self.costs, columns, paid))
+            found = replace(found, costs=_unit_costs(self.costs, columns, found.groups))
         if budgets is not None:
             found = replace(found, budgets=np.asarray(budgets, np.float64))
             _check_budgets(found, columns)
@@ -375,14 +360,13 @@ class _Columns(NamedTuple):
 
 def budgets_to_try(most: float, restrictions: Restrictions, n_features: int) -> Array:
     """Budgets up to the one given, from the smallest that pays for a list."""
-    prices = restrictions.prices
-    assert prices is not None
-    amounts = prices.amounts
-    least = max(prices.total(restrictions.fixed), _cheapest(restrictions, n_features)[1])
+    costs = restrictions.costs
+    assert costs is not None
+    least = max(restrictions.cost_of(restrictions.fixed), _cheapest(restrictions, n_features)[1])
     budgets = np.linspace(min(least, most), most, _N_BUDGETS)
     # Where all costs are whole cents, no list costs anything between their sums.
-    cents = np.round(100 * amounts)
-    if np.abs(cents - 100 * amounts).max() <= 1e-6 and 0 < cents.max() < 2**53:
+    cents = np.round(100 * costs)
+    if np.abs(cents - 100 * costs).max() <= 1e-6 and 0 < cents.max() < 2**53:
         step = int(np.gcd.reduce(cents.astype(np.int64))) / 100
         budgets = step * np.floor(budgets / step * (1 + 1e-12))
     return np.unique(np.append(budgets[budgets >= least], most))
@@ -390,12 +374,10 @@ def budgets_to_try(most: float, restrictions: Restrictions, n_features: int) -> 
 
 def _cheapest(restrictions: Restrictions, n_features: int) -> tuple[int, float]:
     """The column of least cost, of those not excluded, and its cost with the required ones."""
-    prices = restrictions.prices
-    assert prices is not None
-    extra = prices.extra(restrictions.fixed, np.arange(n_features))
+    extra = restrictions.extra_costs(restrictions.fixed, np.arange(n_features))
     extra[restrictions.excluded] = np.inf
     column = int(np.argmin(extra))
-    return column, float(prices.total(restrictions.fixed) + extra[column])
+    return column, float(restrictions.cost_of(restrictions.fixed) + extra[column])
 
 
 def _plain(value: Any) -> Any:
@@ -479,33 +461,35 @@ def _check_costs(given: Any) -> None:
             )
 
 
-def _read_prices(given: Any, columns: _Columns, paid: Indices | None) -> Prices:
-    """Costs of the columns; those with the same number in ``paid`` are paid for once."""
+def _unit_costs(given: Any, columns: _Columns, groups: Indices | None) -> Array:
+    """Cost of each column, or of each group where there are groups."""
     each = np.full(columns.n_features, 1.0 if given is None else np.nan)
     for column, value in () if given is None else columns.values(given, "costs"):
         each[column] = float(value)
     unknown = [columns.label(column) for column in np.flatnonzero(np.isnan(each)).tolist()]
     if unknown:
         raise InputError(f"costs: there is no cost for {listed(unknown, 20)}")
-    if paid is None:
-        return Prices(each, np.arange(columns.n_features))
-    first = np.unique(paid, return_index=True)[1]
-    for column in np.flatnonzero(each != each[first][paid])[:1].tolist():
-        other = int(first[paid[column]])
+    if groups is None:
+        return each
+    first = np.unique(groups, return_index=True)[1]
+    different = np.flatnonzero(each != each[first][groups])
+    if different.size:
+        column = int(different[0])
+        other = int(first[groups[column]])
         raise InputError(
             f"costs: {columns.label(other)} costs {each[other]:g} and {columns.label(column)} "
             f"{each[column]:g}, but they are paid for once: give both the same cost"
         )
-    return Prices(each[first], paid)
+    unit_costs: Array = each[first]
+    return unit_costs
 
 
 def _check_budgets(restrictions: Restrictions, columns: _Columns) -> None:
     """Refuse budgets that pay for no list, or for less than the required columns."""
-    prices, budgets = restrictions.prices, restrictions.budgets
-    assert prices is not None
+    budgets = restrictions.budgets
     assert budgets is not None
     least = float(budgets.min())
-    required = prices.total(restrictions.fixed)
+    required = restrictions.cost_of(restrictions.fixed)
     if required > least * (1 + 1e-9):
         labels = ", ".join(columns.label(column) for column in restrictions.fixed.tolist())
         raise InputError(

@@ -17,7 +17,6 @@ HEADINGS = {
     "signs": "sign",
     "costs": "cost",
     "families": "family",
-    "bundles": "bundle",
     "column_groups": "column_group",
 }
 # Fields that are lists of columns.

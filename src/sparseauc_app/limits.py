@@ -37,16 +37,15 @@ def read_limits(sources: Sequence[str], **given: Any) -> Limits:
 def limits_for(table: Table, limits: Limits) -> Limits:
     """Bring limits by name to the columns of a table, by index.
 
-    A text column stands for all its levels, which are paid for once. Costs and families may name
-    more columns than the table has. Values in the order of the table's columns stay as they are.
-    Levels of a text column that is chosen as a whole are a group.
+    A text column stands for all its levels. Levels of one that is chosen as a whole are a group,
+    and paid for once; else each level that is chosen costs what the column does. Costs and families
+    may name more columns than the table has. Values in the order of the table's columns stay as
+    they are.
     """
     found: dict[str, Any] = {}
     limits = _with_whole_columns(table, limits)
     if isinstance(limits.costs, dict):
-        found |= _with_costs(table, limits)
-    elif isinstance(limits.bundles, dict):
-        found["bundles"] = _values(table, limits.bundles)
+        found["costs"] = _costs(table, limits.costs)
     for name in ("families", "column_groups"):
         known = getattr(limits, name)
         if isinstance(known, dict):
@@ -76,32 +75,19 @@ def _with_whole_columns(table: Table, limits: Limits) -> Limits:
     return replace(limits, column_groups={**{name: name for name in table.whole}, **given})
 
 
-def _with_costs(table: Table, limits: Limits) -> dict[str, Any]:
-    """Costs and bundles of the columns; levels of a text column are one bundle."""
-    costs, bundles = limits.costs, _values(table, limits.bundles or {})
+def _costs(table: Table, costs: dict[Any, Any]) -> list[Any]:
+    """Cost of each input; of a level without a cost of its own, that of its column."""
     each = _values(table, costs)
     missing = [one.column for one, cost in zip(table.inputs, each, strict=True) if cost is None]
     if missing:
         unknown = [name for name in costs if name not in table.columns]
         hint = f"; {did_you_mean(missing[0], unknown)}" if unknown else ""
         raise DataError(f"costs: there is no cost for {quoted(dict.fromkeys(missing), 20)}{hint}")
-    if limits.column_groups is not None:
-        return {"costs": each}
-    # Levels of text with costs of their own are paid for one by one.
-    own = [None if one.name in costs else one.column for one in table.inputs]
-    return {
-        "costs": each,
-        "bundles": [
-            level if bundle is None else f"bundle {bundle}"
-            for bundle, level in zip(bundles, own, strict=True)
-        ],
-    }
+    return each
 
 
-def _values(table: Table, given: Any) -> list[Any]:
+def _values(table: Table, given: dict[Any, Any]) -> list[Any]:
     """The value of each input, by its own name or that of its column."""
-    if not isinstance(given, dict):
-        return list(given)
     return [given.get(one.name, given.get(one.column)) for one in table.inputs]
 
 

@@ -16,7 +16,7 @@ from sparseauc.path.folds import SplitPlan, rows_by_number
 from sparseauc.path.path import path_of_moments
 from sparseauc.path.targets import TrainingSets
 from sparseauc.solvers.certificate import certify
-from sparseauc.solvers.restrictions import Prices, Restrictions
+from sparseauc.solvers.restrictions import Restrictions
 
 ALPHA = 0.1
 
@@ -84,7 +84,7 @@ def naive(X, y, columns):
 
 def allowed(restrictions, columns, coef):
     signs = restrictions.signs_of(np.array(columns))
-    dear = restrictions.prices is not None and restrictions.prices.total(np.array(columns)) > 4
+    dear = restrictions.costs is not None and restrictions.costs[list(columns)].sum() > 4
     families = [] if restrictions.families is None else restrictions.families[list(columns)]
     many = any(f and np.sum(families == f) > 1 for f in families)
     return (
@@ -100,7 +100,7 @@ LIMITS = {
     "fixed": Restrictions(np.array([7])),
     "families": Restrictions(families=np.array([1, 1, 1, 2, 2, 2, 0, 0, 0])),
     "signs": Restrictions(signs=np.array([1, -1, 1, -1, 0, 0, 1, 0, 0])),
-    "budget": Restrictions(prices=Prices(np.arange(9.0), np.arange(9)), budgets=np.array([4.0])),
+    "budget": Restrictions(costs=np.arange(9.0), budgets=np.array([4.0])),
 }
 
 

@@ -19,7 +19,7 @@ from sparseauc.solvers import working_set
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.exchange import Solution
 from sparseauc.solvers.exchange_groups import Groups, GroupSearch
-from sparseauc.solvers.restrictions import Prices, Restrictions
+from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.signed import minimise_signed
 from sparseauc.solvers.working_set import exchange_path
 
@@ -86,11 +86,10 @@ def limits(seed, d=10):
     ks = np.arange(1, 6)
     if seed % 3 == 0:
         return ks, Restrictions(fixed, excluded, None, families, 2, signs)
-    purchases = np.arange(d) if seed % 2 else rng.integers(0, 7, d)
-    prices = Prices([rng.integers(1, 9, d) * 1.0, rng.uniform(0, 5, d)][seed // 2 % 2], purchases)
-    budgets = prices.total(fixed) + np.linspace(1, prices.amounts.sum() / 2, 5)
+    costs = [rng.integers(1, 9, d) * 1.0, rng.uniform(0, 5, d)][seed // 2 % 2]
+    budgets = costs[fixed].sum() + np.linspace(1, costs.sum() / 2, 5)
     ks = np.full(5, [3, 10][seed % 2])
-    return ks, Restrictions(fixed, excluded, None, families, 2, signs, prices, budgets)
+    return ks, Restrictions(fixed, excluded, None, families, 2, signs, costs, budgets)
 
 
 def feasible(support, k, budget, restrictions):
@@ -100,9 +99,7 @@ def feasible(support, k, budget, restrictions):
         listed.size <= k
         and not np.isin(listed, restrictions.excluded).any()
         and (families <= restrictions.max_per_family).all()
-        and (
-            restrictions.prices is None or restrictions.prices.total(listed) <= budget * (1 + 1e-9)
-        )
+        and (restrictions.costs is None or restrictions.costs[listed].sum() <= budget * (1 + 1e-9))
     )
 
 
@@ -153,8 +150,8 @@ def test_a_list_does_not_depend_on_what_else_is_asked_for():
             alone = path_of_moments(moments, np.array([k]), np.array([0.1]), by_sign).solutions[0]
             assert_array_equal(alone[0].support, whole[k - 1].support)
         budgets = np.array([5.0, 9.0, 14.0, 20.0])
-        ks, prices = np.full(4, 8), Prices(costs, np.arange(25))
-        bought = Restrictions(signs=signs, prices=prices, budgets=budgets)
+        ks = np.full(4, 8)
+        bought = Restrictions(signs=signs, costs=costs, budgets=budgets)
         whole = path_of_moments(moments, ks, np.array([0.1]), bought).solutions[0]
         for at in range(4):
             one = replace(bought, budgets=budgets[[at]])
@@ -189,19 +186,19 @@ def test_groups_pay_once():
         gram, alpha, k = gram_of(seed), 0.1, [4, 10][seed % 2]
         labels = rng.integers(0, 6, 10)
         labels = np.unique(labels, return_inverse=True)[1]
-        prices = Prices(rng.integers(1, 9, labels.max() + 1) * 1.0, labels)
-        budget = prices.amounts.sum() * rng.uniform(0.2, 0.8)
-        restrictions = Restrictions(groups=labels, prices=prices, budgets=np.array([budget]))
+        costs = rng.integers(1, 9, labels.max() + 1) * 1.0
+        budget = costs.sum() * rng.uniform(0.2, 0.8)
+        restrictions = Restrictions(groups=labels, costs=costs, budgets=np.array([budget]))
         found = GroupSearch(gram, alpha, Groups(gram, restrictions), budget=budget).path(k)[-1]
         best = 1.0
         for support, _, objective in all_supports(gram, alpha):
             whole = np.isin(labels, labels[support]).sum() == support.size
             few = np.unique(labels[support]).size <= k
-            if whole and few and prices.total(support) <= budget:
+            if whole and few and costs[np.unique(labels[support])].sum() <= budget:
                 best = min(best, objective)
         assert np.unique(labels[found.support]).size <= k
         assert np.isin(labels, labels[found.support]).sum() == found.support.size
-        assert prices.total(found.support) <= budget
+        assert costs[np.unique(labels[found.support])].sum() <= budget
         assert found.objective >= best - 1e-9
         optimal += found.objective <= best + 1e-9
     assert optimal >= 0.97 * 60, optimal
@@ -209,19 +206,17 @@ def test_groups_pay_once():
 
 @st.composite
 def awkward_problems(draw):
-    """Whole numbers, so that columns are constant, equal or dependent; prices of 0; any limits."""
+    """Whole numbers, so that columns are constant, equal or dependent; costs of 0; any limits."""
     d, n = draw(st.integers(2, 7)), draw(st.integers(6, 12))
     X = draw(arrays(np.float64, (n, d), elements=st.integers(-1, 2)))
     y = np.arange(n) % 2
     k, alpha = draw(st.integers(1, d)), draw(st.sampled_from([0.0, 0.5]))
     fixed = np.array(sorted(draw(st.sets(st.integers(0, d - 1), max_size=min(k, 2)))), np.int64)
     signs = draw(arrays(np.int64, d, elements=st.integers(-1, 1)))
-    amounts = draw(arrays(np.float64, d, elements=st.integers(0, 4)))
-    purchases = draw(arrays(np.int64, d, elements=st.integers(0, d - 1)))
-    prices = Prices(amounts, purchases)
-    budget = prices.total(fixed) + draw(st.integers(0, 8))
+    costs = draw(arrays(np.float64, d, elements=st.integers(0, 4)))
+    budget = costs[fixed].sum() + draw(st.integers(0, 8))
     restrictions = Restrictions(
-        fixed, signs=signs, prices=prices, budgets=np.array([budget, budget + 2.0])
+        fixed, signs=signs, costs=costs, budgets=np.array([budget, budget + 2.0])
     )
     return X, y, np.array([k, k]), alpha, restrictions
 
@@ -253,13 +248,11 @@ def test_the_cheapest_of_equal_columns():
     # Columns 4 and 6 are column 0 again, 5 is column 0 turned round.
     X = np.column_stack([X, X[:, 0], -X[:, 0], 2 * X[:, 0] + 1])
     gram = StandardisedGram(class_moments(X, y))
-    amounts = np.array([3.0, 1, 1, 1, 2, 1, 2])
+    costs = np.array([3.0, 1, 1, 1, 2, 1, 2])
     chosen = []
     for signs in (None, np.array([1, 0, 0, 0, 1, 1, 1])):
         for budget in (4.0, 100.0):
-            restrictions = Restrictions(
-                signs=signs, prices=Prices(amounts, np.arange(7)), budgets=np.array([budget])
-            )
+            restrictions = Restrictions(signs=signs, costs=costs, budgets=np.array([budget]))
             (found,) = limited_path(gram, np.array([2]), 1.0, restrictions)
             chosen.append(set(found.support.tolist()) & {0, 4, 5, 6})
     assert chosen == [{5}, {5}, {4}, {4}]

@@ -11,11 +11,11 @@ from sparseauc.moments.base import StandardisedGram
 from sparseauc.path.path import path_of_moments
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.exchange import Solution
-from sparseauc.solvers.restrictions import Prices, Restrictions
+from sparseauc.solvers.restrictions import Restrictions
 
-KINDS = "signs", "exclude", "include", "families", "budget", "bundles", "groups", "strata"
+KINDS = "signs", "exclude", "include", "families", "budget", "groups", "strata"
 # Columns of a group are chosen together: they neither compete nor have signs, and pay once.
-EXCLUSIVE = {("signs", "groups"), ("families", "groups"), ("bundles", "groups")}
+EXCLUSIVE = {("signs", "groups"), ("families", "groups")}
 PAIRS = [pair for pair in combinations(KINDS, 2) if pair not in EXCLUSIVE]
 N, D, K, N_TABLES = 60, 10, 3, 12
 
@@ -44,12 +44,10 @@ def restrictions_of(kinds, seed):
     if "groups" in kinds:
         labels = np.unique(rng.integers(0, 6, D), return_inverse=True)[1]
         limits = replace(limits, groups=labels)
-    if "bundles" in kinds:
-        labels = np.unique(rng.integers(0, 6, D), return_inverse=True)[1]
-    if {"budget", "bundles"} & set(kinds):
-        prices = Prices(rng.integers(1, 6, labels.max() + 1) * 1.0, labels)
-        budget = prices.total(limits.fixed) + rng.integers(2, 9)
-        limits = replace(limits, prices=prices, budgets=np.array([float(budget)]))
+    if "budget" in kinds:
+        limits = replace(limits, costs=rng.integers(1, 6, labels.max() + 1) * 1.0)
+        budget = limits.cost_of(limits.fixed) + rng.integers(2, 9)
+        limits = replace(limits, budgets=np.array([float(budget)]))
     return limits
 
 
@@ -71,6 +69,11 @@ def units_of(limits):
     return np.arange(D) if limits.groups is None else limits.groups
 
 
+def paid_for(listed, limits):
+    """Cost of each unit once."""
+    return sum(limits.costs[unit] for unit in set(units_of(limits)[listed].tolist()))
+
+
 def is_feasible(support, limits):
     if np.isin(support, limits.excluded).any():
         return False
@@ -83,7 +86,7 @@ def is_feasible(support, limits):
     return (
         len(set(units_of(limits)[listed].tolist())) <= K
         and (np.bincount(families[listed])[1:] <= 1).all()
-        and (limits.prices is None or limits.prices.total(listed) <= limits.budgets[0])
+        and (limits.budgets is None or paid_for(listed, limits) <= limits.budgets[0])
     )
 
 
@@ -114,21 +117,21 @@ def without_excluded(X, limits):
         name: None if getattr(limits, name) is None else getattr(limits, name)[kept]
         for name in ("signs", "families", "groups")
     }
-    prices = limits.prices
-    if prices is not None:
-        prices = Prices(prices.amounts, prices.purchases[kept])
+    costs = limits.costs
+    if costs is not None and limits.groups is None:
+        costs = costs[kept]
     if labels["groups"] is not None:
         # A group of which a column is excluded is excluded.
         whole = ~np.isin(limits.groups, limits.groups[limits.excluded])
         kept = np.flatnonzero(whole)
         numbers, labels["groups"] = np.unique(limits.groups[kept], return_inverse=True)
-        if prices is not None:
-            prices = Prices(limits.prices.amounts[numbers], labels["groups"])
+        if costs is not None:
+            costs = costs[numbers]
     fixed = np.searchsorted(kept, limits.fixed)
     return (
         X[:, kept],
         kept,
-        replace(limits, fixed=fixed, excluded=fixed[:0], prices=prices, **labels),
+        replace(limits, fixed=fixed, excluded=fixed[:0], costs=costs, **labels),
     )
 
 

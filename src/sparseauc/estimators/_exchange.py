@@ -123,8 +123,8 @@ class ExchangeModel(SparseLinearModel):
                 EmptyListWarning,
                 stacklevel=frames_of_ours(),
             )
-        if restrictions.prices is not None:
-            self.cost_ = restrictions.prices.total(chosen)
+        if restrictions.costs is not None:
+            self.cost_ = restrictions.cost_of(chosen)
         known = getattr(self, "not_included_", _NONE)
         self.not_included_ = np.setdiff1d(self._restrict().fixed, chosen)
         if np.isin(self.not_included_, known).all():

@@ -422,8 +422,7 @@ def _as_model(model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
     other.out_of_fold_scores_ = slope * mean_over_rounds(left_out) + intercept
     vars(other).update(risk.kept)
     if hasattr(model, "cost_"):
-        prices = model._fitted_restrictions().prices
-        other.cost_ = prices.total(np.flatnonzero(other.points_))
+        other.cost_ = model._fitted_restrictions().cost_of(np.flatnonzero(other.points_))
     for gone in ("optimality_gap_", "lower_bound_", "certificate_status_", "calibration_"):
         vars(other).pop(gone, None)
     return other

@@ -167,10 +167,12 @@ def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices
         labels = limits.labels("families", d, known)
         table["family"] = ["" if labels[j] is None else labels[j] for j in chosen.tolist()]
     if hasattr(model, "cost_"):
-        prices = model._fitted_restrictions().prices
+        restrictions = model._fitted_restrictions()
         table["cost"] = 0.0
         for place, column in enumerate(chosen[order].tolist()):
-            (table.loc[order[place], "cost"],) = prices.extra(chosen[order[:place]], [column])
+            (table.loc[order[place], "cost"],) = restrictions.extra_costs(
+                chosen[order[:place]], np.array([column])
+            )
 
 
 def _positive_rows(model: Any, X: Any, y: npt.ArrayLike) -> Mask:

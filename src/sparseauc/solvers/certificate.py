@@ -15,7 +15,7 @@ or in. Fewer columns leave more of P's diagonal to the relaxation, hence a bette
 *Branching.* What is still open is split on the column that the relaxation decides least; the part
 with the lowest bound is taken up first. Parts with few supports are enumerated.
 
-*Restrictions.* The bound takes the k largest of some terms t_j off a constant. With prices c_j and
+*Restrictions.* The bound takes the k largest of some terms t_j off a constant. With costs c_j and
 a budget B, what k columns take off is at most
 
     μB + the k largest of (t_j − μ c_j)⁺        for every μ ≥ 0.
@@ -223,7 +223,7 @@ class Problem:
             fits = self.restrictions.joins(chosen, self.columns[free])
             free, D = free[fits], D[fits]
             start = None if start is None else start[fits]
-            most, prices, budget = self.restrictions.room(chosen, self.columns[free])
+            most, costs, budget = self.restrictions.room(chosen, self.columns[free])
             k = min(self.k - included.size, most)
             if k == 0 or free.size <= k:
                 support = np.concatenate([included, free if k else free[:0]])
@@ -236,7 +236,7 @@ class Problem:
             )  # fmt: skip
             if definite:
                 saved = np.partition(relaxed.terms, free.size - k)[free.size - k :].sum()
-                saved -= _most_for(budget, relaxed.terms, prices, k)
+                saved -= _most_for(budget, relaxed.terms, costs, k)
                 bound = max(bound, relaxed.bound + max(saved - EPS * free.size, 0.0))
             supports = math.comb(free.size, k - 1) * free.size * k
             if bound < cutoff and supports <= _ENUMERABLE and self.restrictions.none_bind:
@@ -489,16 +489,16 @@ def _restrict(relaxed: Relaxed, stay: Mask) -> Relaxed:
     return Relaxed(relaxed.bound, *(part[stay] for part in relaxed[1:]))
 
 
-def _most_for(budget: float, terms: Array, prices: Array, k: int) -> float:
+def _most_for(budget: float, terms: Array, costs: Array, k: int) -> float:
     """No k columns within the budget have terms of a larger sum."""
 
     def at_price(mu: float) -> float:
-        net = np.maximum(terms - mu * prices, 0.0)
+        net = np.maximum(terms - mu * costs, 0.0)
         return mu * budget + float(np.partition(net, net.size - k)[net.size - k :].sum())
 
-    if not prices.any():
+    if not costs.any():
         return float(np.partition(terms, terms.size - k)[terms.size - k :].sum())
-    high = float(np.max(terms[prices > 0] / prices[prices > 0]))
+    high = float(np.max(terms[costs > 0] / costs[costs > 0]))
     best = minimize_scalar(at_price, bounds=(0.0, high), method="bounded")
     return min(at_price(0.0), float(best.fun))
 

@@ -53,8 +53,8 @@ class Groups:
         self.fixed, off = np.zeros((2, sizes.size), np.bool_)
         self.fixed[labels[fixed]] = off[labels[excluded]] = True
         self.usable: Mask = self.fixed | ~off
-        prices = restrictions.prices
-        self.costs = np.zeros(sizes.size) if prices is None else prices.amounts
+        costs = restrictions.costs
+        self.costs = np.zeros(sizes.size) if costs is None else costs
         self.block_starts = _starts(sizes**2)
         self.blocks = np.zeros(self.block_starts[-1])
         missing = NotGathered()
@@ -148,9 +148,9 @@ class GroupSearch(ListSearch):
     def _make_state(self, ceiling: int) -> State:
         W, limits = self._W, None
         if self._budget < np.inf:
-            none, each = np.zeros(W.size, np.int64), np.arange(W.size)
+            none = np.zeros(W.size, np.int64)
             costs = np.where(self._fixed[W], 0.0, self._groups.costs[W])
-            limits = ExchangeLimits.make(none, 1, none, each, costs, self._left)
+            limits = ExchangeLimits.make(none, 1, none, costs, self._left)
         delta = self._gram.delta[self._columns]
         return make_state(
             Gram(delta, self._H), self._alpha, ceiling + 1, self._fixed[W],

@@ -1,37 +1,19 @@
 """Which lists of columns are feasible, whatever their length."""
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from ..utils.types import Array, Indices, Mask
 from .exchange.limits import ExchangeLimits
 
-# Share of a budget by which rounding may let a sum of prices exceed it.
+# Share of a budget by which rounding may let a sum of costs exceed it.
 _ROUNDING = 1e-9
 
 
 def _none() -> Indices:
     return np.empty(0, np.int64)
-
-
-class Prices(NamedTuple):
-    """What columns cost; some are bought together and paid once, whichever of them are chosen."""
-
-    amounts: Array  # of each purchase
-    purchases: Indices  # the purchase that each column comes with, from 0 on
-
-    def total(self, columns: Indices) -> float:
-        """What some columns cost together."""
-        return float(self.amounts[np.unique(self.purchases[columns])].sum())
-
-    def extra(self, bought: Indices, columns: Indices) -> Array:
-        """What each of some columns would cost beside others that are bought."""
-        purchases = self.purchases[columns]
-        paid = np.isin(purchases, self.purchases[bought])
-        extra: Array = np.where(paid, 0.0, self.amounts[purchases])
-        return extra
 
 
 @dataclass(frozen=True)
@@ -49,9 +31,9 @@ class Restrictions:
     # 1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any. Not together with
     # groups: a coefficient held at 0 would leave part of a group.
     signs: Indices | None = None
-    # Each purchase is a group where there are groups.
-    prices: Prices | None = None
-    # What a list may cost, for each point of a path. With prices only.
+    # Cost of each column, or of each group where there are groups.
+    costs: Array | None = None
+    # What a list may cost, for each point of a path. With costs only.
     budgets: Array | None = None
 
     def without_fixed(self, lost: Indices) -> Self:
@@ -79,19 +61,14 @@ class Restrictions:
 
     def limits_of(self, columns: Indices, budget: float) -> ExchangeLimits:
         """What restricts the choice among some columns, whatever is fixed being paid."""
-        bundle, cost, left = np.zeros(columns.size, np.int64), np.zeros(1), 0.0
-        if self.prices is not None and budget < np.inf:
-            numbers, inverse = np.unique(self.prices.purchases[columns], return_inverse=True)
-            paid = np.isin(numbers, self.prices.purchases[self.fixed])
-            bundle, cost = (
-                inverse.astype(np.int64),
-                np.where(paid, 0.0, self.prices.amounts[numbers]),
-            )
-            left = budget - self.prices.total(self.fixed)
+        costs = np.zeros(columns.size)
+        left = 0.0
+        if self.costs is not None and budget < np.inf:
+            costs = self.extra_costs(self.fixed, columns)
+            left = budget - self.cost_of(self.fixed)
         return ExchangeLimits.make(
-            self.families_of(columns), self.max_per_family, self.signs_of(columns), bundle, cost,
-            left,
-        )  # fmt: skip
+            self.families_of(columns), self.max_per_family, self.signs_of(columns), costs, left
+        )
 
     @property
     def none_bind(self) -> bool:
@@ -115,10 +92,10 @@ class Restrictions:
 
     def within_budget(self, d: int, budget: float | None = None) -> Mask:
         """Which of d columns fit a budget, by default the largest, beside those that are fixed."""
-        if self.prices is None:
+        if self.costs is None:
             return np.ones(d, np.bool_)
-        left = (self.largest_budget if budget is None else budget) - self.prices.total(self.fixed)
-        within: Mask = self.prices.extra(self.fixed, np.arange(d)) <= left
+        left = (self.largest_budget if budget is None else budget) - self.cost_of(self.fixed)
+        within: Mask = self.extra_costs(self.fixed, np.arange(d)) <= left
         return within
 
     @property
@@ -130,11 +107,21 @@ class Restrictions:
 
     def without_groups(self, support: Indices) -> Self:
         """The same, where columns of groups of several stay on a list or off it."""
+        if self.groups is None:
+            return self
         on = np.isin(self.grouped, support)
+        costs = None
+        if self.costs is not None:  # the first column of a group costs what the group does
+            first = np.unique(self.groups, return_index=True)[1]
+            costs = np.zeros(self.groups.size)
+            costs[first] = self.costs
         return replace(
-            self, groups=None, fixed=np.union1d(self.fixed, self.grouped[on]),
+            self,
+            groups=None,
+            fixed=np.union1d(self.fixed, self.grouped[on]),
             excluded=np.union1d(self.excluded, self.grouped[~on]),
-        )  # fmt: skip
+            costs=costs,
+        )
 
     def count(self, columns: Indices) -> int:
         """How much some columns count: a group counts as one column."""
@@ -149,31 +136,48 @@ class Restrictions:
         usable = ~taken & self.within_budget(d)
         return self.count(self.fixed) + self.room(self.fixed, np.flatnonzero(usable))[0]
 
-    def room(self, support: Indices, columns: Indices) -> tuple[int, Array, float]:
-        """How many of some columns can join a list, their prices, and what is left of the budget.
+    def _units_of(self, columns: Indices) -> Indices:
+        """Groups of some columns; without groups the columns themselves."""
+        return columns if self.groups is None else self.groups[columns]
 
-        Each of these columns may join alone. Those of a purchase share its price, which is the
-        least that any number of them costs.
+    def cost_of(self, columns: Indices) -> float:
+        """Cost of a list; 0 without costs."""
+        if self.costs is None:
+            return 0.0
+        return float(self.costs[np.unique(self._units_of(columns))].sum())
+
+    def extra_costs(self, support: Indices, columns: Indices) -> Array:
+        """Cost of each of some columns beside a list, whose columns and groups are paid for."""
+        if self.costs is None:
+            return np.zeros(columns.size)
+        units = self._units_of(columns)
+        paid = np.isin(units, self._units_of(support))
+        extra: Array = np.where(paid, 0.0, self.costs[units])
+        return extra
+
+    def room(self, support: Indices, columns: Indices) -> tuple[int, Array, float]:
+        """How many of some columns can join a list, their costs, and what is left of the budget.
+
+        Each of these columns may join alone.
         """
         counts = np.bincount(self.families_of(columns))
         taken = np.bincount(self.families_of(support), minlength=counts.size)[: counts.size]
         most = int(counts[:1].sum())
         most += int(np.minimum(counts[1:], self.max_per_family - taken[1:]).clip(0).sum())
-        if self.budgets is None or self.prices is None:
+        if self.budgets is None:
             return most, np.zeros(columns.size), np.inf
         listed = np.union1d(support, self.fixed)
-        left = self.largest_budget - self.prices.total(listed)
-        purchases = self.prices.purchases[columns]
-        shares = self.prices.extra(listed, columns) / np.bincount(purchases)[purchases]
-        payable = np.searchsorted(np.cumsum(np.sort(shares)), left * (1 + _ROUNDING), "right")
-        return min(most, int(payable)), shares, left
+        left = self.largest_budget - self.cost_of(listed)
+        costs = self.extra_costs(listed, columns)
+        payable = np.searchsorted(np.cumsum(np.sort(costs)), left * (1 + _ROUNDING), "right")
+        return min(most, int(payable)), costs, left
 
     def allows(self, support: Indices) -> bool:
         """Whether a list has no more columns of any family than it may, nor costs more."""
         listed = np.union1d(support, self.fixed)
         counts = np.bincount(self.families_of(listed))
-        price = 0.0 if self.prices is None else self.prices.total(listed)
-        return price <= self.largest_budget and bool((counts[1:] <= self.max_per_family).all())
+        affordable = self.cost_of(listed) <= self.largest_budget
+        return affordable and bool((counts[1:] <= self.max_per_family).all())
 
     def joins(self, support: Indices, columns: Indices) -> Mask:
         """Which of some columns families and the largest budget let join a list."""
@@ -182,10 +186,10 @@ class Restrictions:
             families = self.families_of(columns)
             taken = np.bincount(self.families_of(support), minlength=families.max(initial=0) + 1)
             allowed &= (families == 0) | (taken[families] < self.max_per_family)
-        if self.prices is not None and self.largest_budget < np.inf:
+        if self.costs is not None and self.largest_budget < np.inf:
             listed = np.union1d(support, self.fixed)
-            price = self.prices.total(listed) + self.prices.extra(listed, columns)
-            allowed &= price <= self.largest_budget
+            cost = self.cost_of(listed) + self.extra_costs(listed, columns)
+            allowed &= cost <= self.largest_budget
         return allowed
 
     def allowed_swaps(self, support: Indices, columns: Indices) -> Mask:
@@ -193,7 +197,7 @@ class Restrictions:
 
         In the last row, whether another may join.
         """
-        if self.families is None and self.prices is None:
+        if self.families is None and self.costs is None:
             return np.ones((support.size + 1, columns.size), np.bool_)
         kept = [np.delete(support, place) for place in range(support.size)]
         return np.array([self.joins(one, columns) for one in [*kept, support]])

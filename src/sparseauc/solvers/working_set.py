@@ -44,7 +44,7 @@ EQUAL = 1e-12
 FIRST, _PER_CEILING = 300, 3
 # Columns that join the working set after a check: at least where so many were near, and at most.
 _ADDED = 40, 100
-# Units are forced into lists of so many at most.
+# Units are forced into lists of so many at most, where they cost unlike amounts.
 _LONGEST_FORCED = 16
 # A thorough search does without each unit of lists of so many at most, and of lists longer by so
 # many than the first stage settles: what is found there leads down to these.
@@ -283,9 +283,14 @@ class ListSearch(ABC):
         longest_forced = -1
         if np.unique(state.limits.cost).size > 1 and least <= _LONGEST_FORCED:
             longest_forced = min(sizes[-1], _LONGEST_FORCED)
-        lists, lengths = np.zeros((ceiling + 1, ceiling), np.int64), np.zeros(ceiling + 1, np.int64)
-        flags = np.zeros((3, ceiling + 1), np.bool_)
-        found = Found(np.full(ceiling + 1, -np.inf), lists, lengths, *flags)
+        found = Found(
+            explained=np.full(ceiling + 1, -np.inf),
+            lists=np.zeros((ceiling + 1, ceiling), np.int64),
+            sizes=np.zeros(ceiling + 1, np.int64),
+            grow=np.zeros(ceiling + 1, np.bool_),
+            shrink=np.zeros(ceiling + 1, np.bool_),
+            force=np.zeros(ceiling + 1, np.bool_),
+        )
         earlier, changed = self._found, top + 1
         if earlier is not None:
             # Go on from what was found up to a lower ceiling, or among fewer units.
@@ -363,7 +368,7 @@ class ExchangeSearch(ListSearch):
         restrictions = restrictions or Restrictions()
         self._budget = budget
         limited = restrictions.families is not None or restrictions.signs is not None
-        paid = restrictions.prices is not None and budget < np.inf
+        paid = restrictions.costs is not None and budget < np.inf
         # None where every list of the fixed columns and none excluded is feasible.
         self._limits = restrictions if limited or paid else None
         fixed, self._usable = np.zeros(gram.n_features, np.bool_), gram.diagonal > 0
@@ -428,8 +433,8 @@ def _rank_columns(
     np.divide(gram.delta**2, gram.diagonal + alpha, out=gain, where=usable)
     if limits is not None and limits.signs is not None:
         gain[usable & (limits.signs * gram.delta > 0)] = 0.0
-    if limits is not None and limits.prices is not None and budget < np.inf:
-        gain = by_better_rank(gain, limits.prices.amounts[limits.prices.purchases])
+    if limits is not None and limits.costs is not None and budget < np.inf:
+        gain = by_better_rank(gain, limits.costs)
         gain[~usable] = -np.inf
     gain[fixed] = np.inf
     return np.argsort(-gain, kind="stable")[: np.count_nonzero(usable | fixed)]
@@ -504,8 +509,8 @@ def _first_of(
     for column in [j for j in chosen if j in equals]:
         others = np.array([j for j in chosen if j != column], np.int64)
         twins = np.setdiff1d(equals[column], others)
-        if limits is not None and limits.prices is not None and budget < np.inf:
-            costs = limits.prices.extra(np.union1d(others, limits.fixed), twins)
+        if limits is not None and limits.costs is not None and budget < np.inf:
+            costs = limits.extra_costs(np.union1d(others, limits.fixed), twins)
             twins = twins[costs == costs.min()]
         chosen[chosen.index(column)] = int(twins[0])
     return np.array(sorted(chosen), np.int64)

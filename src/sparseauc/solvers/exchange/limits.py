@@ -38,14 +38,10 @@ class ExchangeLimits(NamedTuple):
         Whether any coefficient must have a sign.
     required : bool ndarray of shape (c,)
         Must be on the list, and take a place, even where their sign holds them at 0.
-    bundle : int64 ndarray of shape (c,)
-        The bundle that each column comes with; it is paid once.
-    cost : ndarray of shape (n_bundles,)
-        Of each bundle, 0 for those of fixed columns.
+    cost : ndarray of shape (c,)
+        0 for fixed columns, which are paid for.
     room : int64 ndarray of shape (1 + n_families,)
         How many more columns of each family may join.
-    bought : int64 ndarray of shape (n_bundles,)
-        How many columns of the support come with each bundle.
     budget : ndarray of shape (1,)
         What is left of the budget.
     absent : int64 ndarray of shape (1,)
@@ -56,33 +52,42 @@ class ExchangeLimits(NamedTuple):
     sign: Indices
     signed: bool
     required: Mask
-    bundle: Indices
     cost: Array
     room: Indices
-    bought: Indices
     budget: Array
     absent: Indices
 
     @classmethod
     def make(
-        cls, family: Indices, max_per_family: int, sign: Indices, bundle: Indices, cost: Array,
-        budget: float,
-    ) -> "ExchangeLimits":  # fmt: skip
+        cls, family: Indices, max_per_family: int, sign: Indices, cost: Array, budget: float
+    ) -> "ExchangeLimits":
         """Limits of some columns, of which nothing is used up."""
         room = np.full(1 + family.max(initial=0), max_per_family, np.int64)
         room[0] = family.size
         return cls(
-            family, sign, bool(sign.any()), np.zeros(family.size, np.bool_), bundle, cost,
-            room, np.zeros(cost.size, np.int64), np.array([budget]), np.zeros(1, np.int64),
-        )  # fmt: skip
+            family=family,
+            sign=sign,
+            signed=bool(sign.any()),
+            required=np.zeros(family.size, np.bool_),
+            cost=cost,
+            room=room,
+            budget=np.array([budget]),
+            absent=np.zeros(1, np.int64),
+        )
 
 
 _NONE = np.empty(0, np.int64)
 # Where none bind: no array is looked at but that of absent columns.
 UNLIMITED = ExchangeLimits(
-    _NONE, _NONE, False, np.empty(0, np.bool_), _NONE, np.empty(0), _NONE, _NONE, np.empty(0),
-    np.zeros(1, np.int64),
-)  # fmt: skip
+    family=_NONE,
+    sign=_NONE,
+    signed=False,
+    required=np.empty(0, np.bool_),
+    cost=np.empty(0),
+    room=_NONE,
+    budget=np.empty(0),
+    absent=np.zeros(1, np.int64),
+)
 
 
 @kernel
@@ -92,10 +97,7 @@ def count(limits, unit, change):  # type: ignore[no-untyped-def]
         limits.absent[0] -= change  # its place, its family's and its cost stay taken
     else:
         limits.room[limits.family[unit]] -= change
-        bundle = limits.bundle[unit]
-        if limits.bought[bundle] == (change < 0):
-            limits.budget[0] -= change * limits.cost[bundle]
-        limits.bought[bundle] += change
+        limits.budget[0] -= change * limits.cost[unit]
 
 
 @kernel
@@ -104,16 +106,15 @@ def find_allowed(limits, units, position, low, allowed):  # type: ignore[no-unty
 
     They are written to ``allowed``, as many as there is room for.
     """
-    own, freed, budget = np.int64(-1), np.int64(-1), limits.budget[0]
+    own = np.int64(-1)
+    budget = limits.budget[0]
     if position >= 0:
-        own, freed = limits.family[units[position]], limits.bundle[units[position]]
-        if limits.bought[freed] == 1:
-            budget += limits.cost[freed]
+        own = limits.family[units[position]]
+        budget += limits.cost[units[position]]
     for j in range(allowed.size):
-        family, bundle = limits.family[low + j], limits.bundle[low + j]
+        family = limits.family[low + j]
         room = limits.room[family] > 0 or family == own or limits.required[low + j]
-        paid = limits.bought[bundle] > (bundle == freed)
-        allowed[j] = room and (paid or limits.cost[bundle] <= budget)
+        allowed[j] = room and limits.cost[low + j] <= budget
 
 
 @kernel
@@ -165,8 +166,7 @@ def must_leave(limits, s, losses, kept, top):  # type: ignore[no-untyped-def]
             if over_family_limit:
                 eligible &= limits.room[limits.family[unit]] < 0
             if over_budget and not over_family_limit:
-                bundle = limits.bundle[unit]
-                loss /= max(limits.cost[bundle] / limits.bought[bundle], MIN_COST)
+                loss /= max(limits.cost[unit], MIN_COST)
             if eligible and loss < least:
                 least, position = loss, p
     return position

@@ -91,7 +91,10 @@ def unbar(s, floor):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def repair(s, kept, top):  # type: ignore[no-untyped-def]
-    """Remove units until the list is feasible; False where that cannot be."""
+    """Remove units other than ``kept`` until the list of at most ``top`` units is feasible.
+
+    False where that cannot be.
+    """
     position = must_leave(s.limits, s, leaving_losses(s), kept, top)
     while position >= 0:
         leave(s, position)
