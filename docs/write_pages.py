@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 # and classes that the module defines; a name that an earlier module has is not listed again.
 SECTIONS = {
     "Everyday use": {
-        "sparseauc": "Classifiers, reports, model files",
+        "sparseauc": "Classifiers",
         "sparseauc.selection": "Validation, stability and alternatives of a list",
         "sparseauc.metrics": "Metrics",
         "sparseauc.plotting": "Displays",
@@ -40,10 +40,11 @@ SECTIONS = {
         "sparseauc_app.summary": "Summary of a fit",
         "sparseauc_app.comparison": "Comparing methods",
         "sparseauc_app.methods": "Methods that a package adds",
-        "sparseauc_app.model_files": "Model files",
+        "sparseauc_app": "Reports and model files",
+        "sparseauc_app.model_files": "Errors of model files",
         "sparseauc_app.scorecard": "Score cards",
         "sparseauc_app.export": "Export",
-        "sparseauc_app.reporting": "Reports from Python",
+        "sparseauc_app.reporting": "Pages of reports",
     },
     "Building blocks": {
         "sparseauc.estimators": "Warnings of the estimators",
@@ -71,7 +72,7 @@ FOR_USERS = {
     "sparseauc_app.summary": ("FitSummary",),
     "sparseauc_app.comparison": ("MethodResult", "compare_methods"),
     "sparseauc_app.methods": ("Method",),
-    "sparseauc_app.model_files": ("ModelFileError", "ModelVersionWarning", "SavedModel"),
+    "sparseauc_app.model_files": ("ModelFileError",),
     "sparseauc_app.scorecard": ("ScoreCard", "Term"),
 }
 # What users need first, on the first page of the reference; other names follow by alphabet.
@@ -91,9 +92,8 @@ INTERNAL = {
     "sparseauc.limits_files",
     "sparseauc.moments",
     "sparseauc.path",
-    "sparseauc_app",
     "sparseauc_app.card_making",
-    "sparseauc_app.report",
+    "sparseauc_app.pages",
     "sparseauc.objective",
     "sparseauc.projections",
     "sparseauc.rows",

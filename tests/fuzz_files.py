@@ -7,14 +7,11 @@ errors; anything else is printed with the seed that makes it again.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
 import tempfile
 import time
 import traceback
 import warnings
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sparseauc
-from sparseauc_app.export import to_json, to_sql
-from sparseauc_app.model_files import CARD, ModelFileError, load_model, read_card
+from sparseauc_app import load_model, save_model
+from sparseauc_app.export import to_sql
+from sparseauc_app.model_files import ModelFileError
 from sparseauc_app.reading import DataError, Rules, read_source, training_table
-from sparseauc_app.scorecard import ScoreCard
 
 ODD = [b"\x00", b"\xff\xfe", b'"', b"\n", b",", b";", b"\t", b"1e999", b"NaN", b"=1", b"\xc3", b"-"]
 VALUES = [None, -1, 1e308, "", "a\ud800", [], {}, True, "number", [None], float("nan")]
@@ -45,7 +42,7 @@ def samples(folder):
     with pa.ipc.new_file(folder / "s.arrow", pa.table(columns).schema) as writer:
         writer.write_table(pa.table(columns))
     model = sparseauc.SparseAUCClassifier(k=2).fit(X, y)
-    sparseauc.save_model(folder / "s.skops", model, summary={"rows": 30, "auc": {"auc": 0.5}})
+    save_model(folder / "s.json", model, summary={"rows": 30, "auc": {"auc": 0.5}})
     return {path.suffix: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
@@ -67,39 +64,22 @@ def damaged(content, rng):
 
 
 def crafted(content, rng):
-    """The model file with something else in its card, and the digest to match."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(buffer, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            if name == CARD:
-                head = json.loads(data)
-                node = head["card"]
-                while True:
-                    keys = list(node) if isinstance(node, dict) else list(range(len(node)))
-                    key = keys[rng.integers(len(keys))]
-                    if (
-                        not isinstance(node[key], dict | list)
-                        or not node[key]
-                        or rng.random() < 0.3
-                    ):
-                        break
-                    node = node[key]
-                node[key] = VALUES[rng.integers(len(VALUES))]
-                with contextlib.suppress(Exception):
-                    head["sha256"] = ScoreCard.from_dict(head["card"]).digest()
-                data = json.dumps(head).encode("utf-8", "surrogatepass")
-            new.writestr(name, data)
-    return buffer.getvalue()
+    """The model file with something else in its card."""
+    node = head = json.loads(content)
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        key = keys[rng.integers(len(keys))]
+        if not isinstance(node[key], dict | list) or not node[key] or rng.random() < 0.3:
+            break
+        node = node[key]
+    node[key] = VALUES[rng.integers(len(VALUES))]
+    return json.dumps(head).encode("utf-8", "surrogatepass")
 
 
 def use(path):
     """Do with a file what the command would."""
-    if path.suffix == ".skops":
-        card = read_card(path)
-        to_json(card)
-        to_sql(card)
-        load_model(path)
+    if path.suffix == ".json":
+        to_sql(load_model(path))
     else:
         training_table(read_source(path), Rules(target="y", text="auto", missing="mean"))
 
@@ -116,7 +96,7 @@ def main():
         while time.monotonic() < end:
             rng = np.random.default_rng(seed)
             suffix = list(sound)[rng.integers(len(sound))]
-            make = crafted if suffix == ".skops" and rng.random() < 0.7 else damaged
+            make = crafted if suffix == ".json" and rng.random() < 0.7 else damaged
             path = Path(name) / f"s{suffix}"
             path.write_bytes(make(sound[suffix], rng))
             try:

@@ -69,7 +69,7 @@ PAGES_WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encod
 
 @pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=name_of)
 def test_code_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
-    for needed in ("pandas", "skops", "jinja2"):
+    for needed in ("pandas", "jinja2"):
         pytest.importorskip(needed)
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
@@ -130,7 +130,7 @@ def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
     left_out = tables["patients.csv"].columns[18:].drop("sepsis")  # to take less time
     for name, frame in tables.items():
         frame.drop(columns=left_out, errors="ignore").to_csv(name, index=False)
-    for name in ("model.skops", "report.html"):
+    for name in ("model.json", "report.html"):
         Path(name).touch()  # which the demo writes too
     given = Fitting.settings
 

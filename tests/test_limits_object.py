@@ -6,15 +6,10 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 
-from sparseauc import (
-    Limits,
-    SparseAUCClassifier,
-    load_model,
-    save_model,
-)
+from sparseauc import Limits, SparseAUCClassifier
 from sparseauc.datasets import make_outbreak
+from sparseauc_app import load_model, save_model
 
 
 @pytest.mark.parametrize(
@@ -159,7 +154,7 @@ def test_limits_go_into_the_model_file(rows, tmp_path):
         always_include=["a"], exclude=[4],
     )  # fmt: skip
     model = SparseAUCClassifier(3, limits=limits).fit(X, y)
-    card = save_model(tmp_path / "m.skops", model)
+    card = save_model(tmp_path / "m.json", model)
     expected = {
         "signs": {"a": -1}, "costs": dict(zip("abcdef", [1, 2, 3, 1, 2, 3], strict=True)),
         "budget": 9.0, "families": {"a": "p", "b": "p"},
@@ -167,6 +162,4 @@ def test_limits_go_into_the_model_file(rows, tmp_path):
     }  # fmt: skip
     assert card.summary["limits"] == expected
     assert json.loads(json.dumps(card.summary["limits"])) == expected
-    loaded = load_model(tmp_path / "m.skops").estimator
-    assert loaded.limits == limits
-    np.testing.assert_array_equal(clone(loaded).fit(X, y).coef_, model.coef_)
+    assert load_model(tmp_path / "m.json").summary["limits"] == expected

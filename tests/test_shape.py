@@ -27,7 +27,6 @@ HEAVY = [
     "rich",
     "jinja2",
     "openpyxl",
-    "skops",
     "torch",
     "dask",
 ]

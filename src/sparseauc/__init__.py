@@ -10,9 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparseauc_app.model_files import load_model, save_model
-    from sparseauc_app.reporting import report, report_model
-
     from .estimators import (
         MeanDifferenceClassifier,
         SHTAUCClassifier,
@@ -41,15 +38,11 @@ __all__ = [
     "SparseConcordanceCV",
     "StratifiedMoments",
     "class_moments",
-    "load_model",
     "minimise_on_support",
-    "report",
-    "report_model",
-    "save_model",
     "sparse_auc_path",
 ]
 
-# Where the names are; reports and model files are the application's.
+# Modules that the names are in.
 _MODULES = {
     "AUCObjective": ".objective",
     "ClassMoments": ".moments",
@@ -63,11 +56,7 @@ _MODULES = {
     "SparseConcordanceCV": ".estimators",
     "StratifiedMoments": ".moments",
     "class_moments": ".moments",
-    "load_model": "sparseauc_app.model_files",
     "minimise_on_support": ".objective",
-    "report": "sparseauc_app.reporting",
-    "report_model": "sparseauc_app.reporting",
-    "save_model": "sparseauc_app.model_files",
     "sparse_auc_path": ".path.path",
 }
 

@@ -1,6 +1,5 @@
 """Score cards of fitted models: an imputer and a scaler are folded into the coefficients."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from sparseauc.estimators import ConcordanceModel, SparseLinearClassifier
 from sparseauc.selection.points import whole_threshold
+from sparseauc.survival import ProportionalHazards
 from sparseauc.transforms import Transform
 from sparseauc.utils.types import Array
 
-from .scorecard import Calibration, ColumnType, FollowUp, Input, ScoreCard, Term
+from .column_types import ColumnType, FollowUp, Input
+from .scorecard import Calibration, ScoreCard, Term
 
 
 def make_card(
@@ -58,12 +59,8 @@ def make_card(
     from sparseauc import __version__
 
     before, classifier = steps_of(model)
-    labels = [str(label) for label in getattr(classifier, "classes_", ("censored", "event"))]
-    if (count := len(labels)) > 2:
-        raise ValueError(
-            f"a score card ranks two classes, and the model has {count}: save it with skops or "
-            "joblib"
-        )
+    labels = getattr(classifier, "classes_", np.array(["censored", "event"]))
+    numeric = classes is None and labels.dtype.kind in "biuf"
     coef = np.asarray(classifier.coef_[0], np.float64)
     origins = _origins_of(model, inputs, coef.size)
     chosen, intercept = np.flatnonzero(coef), float(classifier.intercept_[0])
@@ -76,7 +73,7 @@ def make_card(
     about = {} if summary is None else dict(summary)
     if given := limits_on_card(classifier, [one.name for one in origins]):
         about.setdefault("limits", given)
-    negative, positive = classes or labels
+    negative, positive = classes or map(str, labels.tolist())
     if isinstance(classifier, ConcordanceModel) and follow_up is None:
         follow_up = FollowUp("time", positive, float(classifier.horizon_))
     used = {term.column for term in terms}
@@ -92,6 +89,7 @@ def make_card(
         threshold=threshold_of(classifier, total=total),
         total=total,
         follow_up=follow_up,
+        labels=tuple(labels.tolist()) if numeric else None,
         summary=about,
         version=__version__,
     )
@@ -167,12 +165,9 @@ def limits_on_card(classifier: Any, names: Any) -> dict[str, Any]:
 
 def calibration_of(classifier: Any) -> Calibration | None:
     """How the score of a classifier becomes log odds; None without probabilities."""
-    if "calibration_" in vars(classifier):  # of version 0.2
-        return Calibration(**classifier.calibration_)
-    if (hazards := getattr(classifier, "hazards_", None)) is not None:
-        baseline = float(np.log(hazards.cumulative_hazard(classifier.horizon_)))
-        censored = hazards.n_rows - hazards.n_events
-        return Calibration(hazards.slope, baseline, hazards.n_events, censored, "cloglog")
+    hazards = getattr(classifier, "hazards_", None)
+    if hazards is not None:
+        return calibration_of_hazards(hazards, classifier.horizon_)
     platt = getattr(classifier, "platt_", None)
     if platt is None:
         return None
@@ -183,15 +178,18 @@ def calibration_of(classifier: Any) -> Calibration | None:
     return Calibration(slope, intercept, platt["n_positive"], platt["n_negative"])
 
 
+def calibration_of_hazards(hazards: ProportionalHazards, horizon: float) -> Calibration:
+    """How the score of a Cox model becomes a risk until the horizon."""
+    baseline = float(np.log(hazards.cumulative_hazard(horizon)))
+    censored = hazards.n_rows - hazards.n_events
+    return Calibration(hazards.slope, baseline, hazards.n_events, censored, "cloglog")
+
+
 def threshold_of(classifier: Any, *, total: bool) -> float:
     """Score where the risk is that of the training rows; 0 without probabilities of log odds."""
     platt = getattr(classifier, "platt_", None)
     if platt is None:
         return 0.0
-    if "calibration_" in vars(classifier):  # recalibrated on other rows
-        how = Calibration(**classifier.calibration_)
-        prevalence = how.n_positive / (how.n_positive + how.n_negative)
-        return float((logit(prevalence) - how.intercept) / how.slope)
     return whole_threshold(platt) if total else float(logit(platt["prevalence"]))
 
 
@@ -242,9 +240,4 @@ def steps_of(model: Any) -> tuple[list[Any], Any]:
 def fill_in(model: Any, X: Any) -> Any:
     """X with missing values replaced, as a model fitted by the command does."""
     before, _ = steps_of(model)
-    if before:
-        with warnings.catch_warnings():
-            # X is the matrix that the model was fitted to, whose columns were named afterwards.
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            X = before[0].transform(X)
-    return X
+    return before[0].transform(X) if before else X

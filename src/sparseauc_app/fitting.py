@@ -30,7 +30,7 @@ from .folds import Progress, Rows, outer_splits, score_folds, split_rows
 from .imputing import Imputer
 from .limits import limits_for
 from .reading import DataError, Table
-from .summary import FitSummary, chooses_by_exchanges, on_scale_of, ridge_of
+from .summary import FitSummary, chooses_by_exchanges, labels_for, on_scale_of, ridge_of
 
 
 @dataclass(frozen=True)
@@ -150,11 +150,6 @@ def fit_table(
     # The first is that of all rows; folds say so of their own.
     alone = [str(one.message) for one in caught if one.category is StrataWarning][:1]
     alone += _describe_left_out(summary.classifier, table)
-    # As if it were fitted to a data frame, which is slow to make of a wide table.
-    first = model.steps[0][1] if isinstance(model, Pipeline) else model
-    first.feature_names_in_ = table.columns.astype(object)
-    if table.times is None:
-        summary.classifier.classes_ = np.array([table.negative, table.positive])
     return replace(
         summary,
         warnings=(*table.warnings, *alone, *said),
@@ -225,7 +220,7 @@ def summarise_fit(
 
         tell(0, 2 * settings.stability_pairs)
         stability = refit_halves(
-            classifier, X, table.outcome.target, n_pairs=settings.stability_pairs,
+            classifier, X, labels_for(classifier, table), n_pairs=settings.stability_pairs,
             random_state=settings.seed, n_jobs=settings.jobs, progress=tell, **table.known(),
         )  # fmt: skip
         if stability is not None and table.groups is not None:
@@ -236,7 +231,7 @@ def summarise_fit(
         left_out = np.asarray(on_scale_of(scores, table.outcome.ranking, nested.scores), np.float64)
         score_in_log_odds(classifier, left_out[:, None], table.y == 1, table.weight)
         scores = np.asarray(classifier.decision_function(X), np.float64)
-    columns = column_table(classifier, X, table.outcome.target, stability, table.strata)
+    columns = column_table(classifier, X, labels_for(classifier, table), stability, table.strata)
     if columns["column"].dtype.kind in "iu":
         columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
     if table.whole:  # levels of a column follow each other
@@ -330,9 +325,10 @@ def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any,
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         random_state=settings.seed, **table.known(rows),
     )  # fmt: skip
-    # In place of the coefficients.
-    classifier.__dict__.update(vars(score.model))
-    return model, score
+    if isinstance(model, Pipeline):
+        imputer = model.steps[0]
+        return Pipeline([imputer, ("model", score.model)]), score
+    return score.model, score
 
 
 def refit_halves(classifier: Any, X: Any, y: Any, **how: Any) -> StabilityResult | None:

@@ -2,8 +2,8 @@
 
 import os
 import time
+import warnings
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from html import escape
 from pathlib import Path
@@ -22,12 +22,12 @@ from .evaluation.evaluate import evaluate
 from .fitting import FitSettings, fit_table, summarise_fit
 from .folds import outer_splits
 from .formatting import auc_text
+from .pages import build_model_report
+from .pages.html import render
 from .reading import Input, Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
 from .reading.features import Text
 from .reading.source import source_of
-from .report import build_model_report
-from .report.html import render
 from .summary import FitSummary
 
 __all__ = ["ReportPage", "report", "report_model"]
@@ -117,12 +117,12 @@ def report(
     Examples
     --------
     >>> import pandas as pd
-    >>> import sparseauc
     >>> from sparseauc.datasets import make_outbreak
+    >>> from sparseauc_app import report
     >>> X, y = make_outbreak(n=200, d=10, k=2, mu=1.0, r=0.4, random_state=0)
     >>> table = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)])
     >>> table["state"] = ["ill" if label > 0 else "well" for label in y]
-    >>> page = sparseauc.report(table, "state", positive="ill", k=2, alpha=1.0, stability_pairs=5)
+    >>> page = report(table, "state", positive="ill", k=2, alpha=1.0, stability_pairs=5)
     >>> page.summary.k
     2
     """
@@ -183,8 +183,8 @@ def report_model(
     labels = np.asarray(y)
     of_row = None if strata is None else np.asarray(strata)
     column_table(model, X, labels, strata=of_row)  # which checks both
-    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     positive = labels == model.classes_[1]
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     table = Table(
         X=X.to_numpy() if hasattr(X, "to_numpy") else X if hasattr(X, "tocsr") else np.asarray(X),
         inputs=tuple(Input(str(name)) for name in names),
@@ -197,25 +197,19 @@ def report_model(
     )
 
     def fit(rows: Any) -> Any:
-        return _without_names(fit_rows(clone(model), X, labels, rows, strata=of_row))
+        return fit_rows(clone(model), table.X, labels, rows, strata=of_row)
 
     few = min(folds, int(min(positive.sum(), (~positive).sum())))
-    own = _without_names(copy(model))
-    own.classes_ = np.array([0, 1])
     settings = FitSettings(
         folds=few, stability_pairs=stability_pairs, seed=seed, rule=getattr(model, "rule", "best")
     )
     splits = outer_splits(table, few, seed) if few > 1 else []
-    summary = summarise_fit(table, own, fit, settings, splits)
-    own.classes_, own.feature_names_in_ = model.classes_, table.columns.astype(object)
-    return _make_page(replace(summary, seconds=time.perf_counter() - started), path)
-
-
-def _without_names(model: Any) -> Any:
-    """Let a model take arrays without a warning that their columns have no names."""
-    if hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
-    return model
+    with warnings.catch_warnings():
+        # Of a frame, the model gets the array.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        summary = summarise_fit(table, model, fit, settings, splits)
+        seconds = time.perf_counter() - started
+        return _make_page(replace(summary, seconds=seconds), path)
 
 
 def _make_page(summary: FitSummary, path: str | os.PathLike[str] | None) -> ReportPage:

@@ -1,64 +1,22 @@
-"""Score cards: the columns, coefficients and intercept of a fitted model.
+"""Score cards: the columns, coefficients and intercept of a fitted model, and what is known of it.
 
-Model files keep the card as plain JSON, and exports are made from it. It holds numbers and text
-only; nothing in it is ever executed.
+A model file is a card as JSON, and exports are made from it. It holds numbers and text only;
+nothing in it is ever executed.
 """
 
-import hashlib
-import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
-from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from sparseauc.utils.links import Link, from_linear, to_linear
+from sparseauc.utils.text import listed
 from sparseauc.utils.types import Array
 
-Kind = Literal["number", "boolean", "text"]
-Mark = Literal[".", ","]
-
-
-@dataclass(frozen=True)
-class ColumnType:
-    """Type of a column in training, used to read new tables.
-
-    Attributes
-    ----------
-    kind : {"number", "boolean", "text"}
-    decimal, thousands : str, optional
-        Decimal and thousands marks in the text file; None if there were none.
-    levels : tuple of str
-        Levels of a text column. Any other text is treated as missing.
-    low, high : float, optional
-        Smallest and largest number.
-    limits : bool
-        Whether ``>2000`` is read as 2000, and text without a digit as missing.
-    """
-
-    kind: Kind
-    decimal: Mark | None = None
-    thousands: Mark | None = None
-    levels: tuple[str, ...] = ()
-    low: float | None = None
-    high: float | None = None
-    limits: bool = False
-
-
-class Input(NamedTuple):
-    """Origin of a column of X: a column of the table, one level of a text column, or a cut."""
-
-    column: str
-    level: str | None = None
-    above: float | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the column of X, with the level or the cut if there is one."""
-        if self.above is not None:
-            return f"{self.column} > {self.above:.12g}"
-        return self.column if self.level is None else f"{self.column}={self.level}"
+from .column_types import ColumnType, FollowUp, Input
 
 
 @dataclass(frozen=True)
@@ -171,31 +129,12 @@ class Calibration:
         return float((to_linear(risk, self.link) - self.intercept) / self.slope)
 
 
-@dataclass(frozen=True)
-class FollowUp:
-    """How the outcome is known: by the time of an event, or of censoring.
-
-    Attributes
-    ----------
-    time : str
-        Column of the times.
-    event : str
-        Value of the outcome column of rows that had the event then; others are censored.
-    horizon : float
-        Time until which risks are given.
-    binary : bool
-        Whether rows are of two classes: with the event until the horizon, and without.
-    """
-
-    time: str
-    event: str
-    horizon: float
-    binary: bool = False
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreCard:
-    """How to score rows, with a summary of the fit.
+    """A model that scores rows, with a summary of its fit.
+
+    Columns are found by name, in any order. Text becomes indicators, and missing values are filled
+    in, as when the model was fitted; a row that lacks a value which is not filled in has no score.
 
     Attributes
     ----------
@@ -223,6 +162,8 @@ class ScoreCard:
         the risk is that of the training rows.
     total : bool
         Whether the score is a total of whole points.
+    labels : (float, float), optional
+        The negative and the positive label where they are numbers.
     """
 
     terms: tuple[Term, ...]
@@ -230,16 +171,19 @@ class ScoreCard:
     negative: str
     positive: str
     target: str
-    columns: tuple[str, ...] = field(repr=False)
-    summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    columns: tuple[str, ...]
+    summary: Mapping[str, Any] = field(default_factory=dict)
     version: str = ""
-    types: Mapping[str, ColumnType] = field(default_factory=dict, repr=False)
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
     calibration: Calibration | None = None
     threshold: float = 0.0
     total: bool = False
     follow_up: FollowUp | None = None
+    labels: tuple[int | float, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.labels is not None and len(self.labels) != 2:
+            raise ValueError(f"there are {len(self.labels)} labels, not 2")
         for term in self.terms:
             if term.log is not None and (term.low is None or term.low + term.log <= 0):
                 raise ValueError(f"{term.name!r} is logged, and may be 0 or less")
@@ -250,6 +194,91 @@ class ScoreCard:
             numeric = (term.level, term.above) == (None, None)
             if not numeric or self.type_of(term).kind == "boolean":
                 raise ValueError(f"{term.name!r} is 0 or 1 and has limits")
+
+    def __repr__(self) -> str:
+        auc = self.summary.get("auc")
+        names = listed([repr(term.name) for term in self.terms], 6)
+        tested = "" if not isinstance(auc, dict) else f", {self.measure} {auc['auc']:.3f}"
+        return (
+            f"ScoreCard for {self.event}: {len(self.terms)} columns ({names}){tested}, "
+            f"sparseauc {self.version}. predict finds columns by name"
+        )
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The negative and the positive label."""
+        return np.array(self.labels or (self.negative, self.positive))
+
+    def decision_function(self, X: Any) -> Array:
+        """Score rows, in log odds if the model has probabilities; above 0 is predicted positive.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, or pyarrow.Table
+            With the chosen columns, in any order, among others. Or an array or sparse matrix of all
+            columns that the model was fitted to, in their order, if all are numbers.
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+            NaN where a value is missing and the model does not fill it in.
+
+        Warns
+        -----
+        UserWarning
+            If a column is wholly missing, has texts that training had not, or lies far outside the
+            range of training.
+        """
+        scores = self._score_rows(X)
+        in_log_odds = self.total and self.times is None
+        return self.log_odds(scores) if in_log_odds else scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the class of each row, None where it has no score; of times to event, score."""
+        scores = self.decision_function(X)
+        if self.times is not None:
+            return scores
+        labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
+        if np.isnan(scores).any():
+            labels = labels.astype(object)
+            labels[np.isnan(scores)] = None
+        return labels
+
+    def predict_risk(self, X: Any) -> Array:
+        """Estimate the risk of each row, of times to event until the horizon of the card.
+
+        NaN for rows without a score. Needs a calibrated model.
+        """
+        if self.calibration is None:
+            raise AttributeError(
+                "this model has no probabilities: use decision_function, or fit "
+                "SparseAUCClassifierCV, which gives them"
+            )
+        return self.probabilities(self._score_rows(X))
+
+    @property
+    def predict_proba(self) -> Callable[[Any], Array]:
+        """Return class probabilities, NaN for rows without a score. Needs a calibrated model."""
+        if self.calibration is None or self.times is not None:
+            raise AttributeError(
+                "this model has no class probabilities: use decision_function, predict_risk of "
+                "times to event, or fit SparseAUCClassifierCV, which gives them"
+            )
+
+        def probabilities(X: Any) -> Array:
+            positive = self.predict_risk(X)
+            return np.column_stack([1.0 - positive, positive])
+
+        return probabilities
+
+    def _score_rows(self, X: Any) -> Array:
+        from .reading.scoring import score_rows
+        from .reading.source import source_of
+
+        found = score_rows(source_of(X, self), self)
+        for warning in found.warnings:
+            warnings.warn(warning, stacklevel=3)
+        return found.scores
 
     def as_taken(self, values: Array) -> Array:
         """Numbers as the terms take them: clipped, logged, or 1 or 0 if they are above a cut."""
@@ -377,34 +406,12 @@ class ScoreCard:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the card as a dictionary for JSON."""
-        content = asdict(self)
-        # Cards of earlier versions had none of these, and their digest is of what they had.
-        for name in ("types", "calibration", "threshold", "total", "follow_up"):
-            if not content[name]:
-                del content[name]
-        if self.calibration is not None and self.calibration.link == "logit":
-            del content["calibration"]["link"]
-        for term in content["terms"]:
-            for name in ("above", "low", "high", "log"):
-                if term[name] is None:
-                    del term[name]
-        return content
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Undo :meth:`as_dict`; raises KeyError, TypeError or ValueError on anything else."""
         return cls(**_read_fields(cls, content))
-
-    def digest(self) -> str:
-        """SHA-256 of the card.
-
-        It detects damage and careless edits. It is not a signature: whoever changes the file on
-        purpose can compute it again.
-        """
-        content = self.as_dict()
-        # Numbers by their shortest exact text, names in Unicode: the same on every machine.
-        text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _read_fields(kind: Any, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """Columns of new rows, compared with those of training."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sparseauc.utils.types import Array
 
-from .scorecard import ScoreCard
+if TYPE_CHECKING:
+    from .scorecard import ScoreCard
 
 # A mean is said to have moved if it did so by this many training standard deviations and by this
 # many standard errors.

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.special import expit, logit
 
@@ -23,7 +24,6 @@ from sparseauc.selection.table import near_copies
 from sparseauc.transforms import Transform, transform_columns
 from sparseauc.utils.types import Floats
 
-from .alternatives import Alternatives, find_alternatives
 from .card_making import fill_in, limits_on_card, make_card, steps_of
 from .cautions import find_cautions
 from .reading import Table
@@ -235,14 +235,6 @@ class FitSummary:
         ]
 
     @cached_property
-    def alternatives(self) -> Alternatives | None:
-        """What could take the place of columns, and of the list; None without nested folds."""
-        if self.nested is None or not chooses_by_exchanges(self.classifier):
-            return None
-        X = fill_in(self.model, self.table.X)
-        return find_alternatives(self.classifier, X, self.table, self.nested.folds)
-
-    @cached_property
     def cautions(self) -> list[str]:
         """Reasons not to rely on the result, the most serious first."""
         return find_cautions(self._describe(), self.warnings, self.near_copies)
@@ -284,7 +276,6 @@ class FitSummary:
             "distributions": self._describe_columns(),
             "auc_by_k": self.auc_by_k(),
             "stability_pairs": None if self.stability is None else self.stability.n_pairs,
-            "alternatives": None if self.alternatives is None else self.alternatives.as_dict(),
             "points": None if self.points is None else self.points.as_dict(),
             "ids": table.ids,
             "missing": dict(table.missing),
@@ -344,6 +335,14 @@ class FitSummary:
             summary=self.to_dict(),
             follow_up=table.follow_up,
         )
+
+
+def labels_for(classifier: Any, table: Table) -> npt.NDArray[Any]:
+    """Return the outcome of a table as a model was fitted to it."""
+    if table.times is not None:
+        return table.outcome.target
+    labels: npt.NDArray[Any] = classifier.classes_[table.y]
+    return labels
 
 
 def chooses_by_exchanges(classifier: Any) -> bool:

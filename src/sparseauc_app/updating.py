@@ -1,32 +1,30 @@
 """Update a model on new rows: its risks are recalibrated, its score stays as it is."""
 
-from copy import copy
 from dataclasses import asdict, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from sklearn.pipeline import Pipeline
+from scipy.special import logit
 
 from sparseauc.curves import fit_logistic
+from sparseauc.selection.points import whole_threshold
 from sparseauc.survival import ProportionalHazards
 
-from .card_making import calibration_of, steps_of, threshold_of
-from .model_files import ModelFileError, SavedModel
+from .card_making import calibration_of_hazards
+from .model_files import ModelFileError
 from .outcomes import TimeToEvent
 from .reading import DataError
-from .scorecard import Calibration
+from .scorecard import Calibration, ScoreCard
 from .validation import Validation
 
 Update = Literal["intercept", "slope"]
 
 
-def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedModel:
-    """Recalibrate the probabilities of a model on the rows of a validation.
+def update_model(found: Validation, how: Update) -> ScoreCard:
+    """Recalibrate the probabilities of a model on the rows of its validation.
 
     Parameters
     ----------
-    saved : SavedModel
-        The model that was validated.
     found : Validation
     how : {"intercept", "slope"}
         Whether to shift the log odds, so that as many positives are expected as there are
@@ -35,8 +33,8 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
 
     Returns
     -------
-    SavedModel
-        With the same score. Its card has the update in its history, ``summary["updates"]``.
+    ScoreCard
+        With the same score, and the update in its history, ``summary["updates"]``.
 
     Raises
     ------
@@ -45,40 +43,23 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
     DataError
         If the rows do not allow a slope.
     """
-    old, check = saved.card.calibration, found.calibration
-    if old is None or check is None:
+    card = found.card
+    old = card.calibration
+    if old is None or found.calibration is None:
         raise ModelFileError("the model has no probabilities to recalibrate")
-    classifier = copy(steps_of(saved.estimator)[1])
-    slope, shift = 1.0, check.intercept
-    if isinstance(found.outcome, TimeToEvent):
-        given = None if how == "slope" else old.slope
-        classifier.hazards_ = ProportionalHazards.fit(
-            found.scores, found.outcome.times, slope=given
-        )
-        new = calibration_of(classifier)
-        assert new is not None
-        slope = new.slope / old.slope if old.slope else 1.0
-        shift = new.intercept - slope * old.intercept
-        names, scale = ("baseline", "slope and baseline"), "logarithm of the cumulative hazard"
-    else:
-        if how == "slope":
-            slope, shift = fit_logistic(
-                old.linear(found.scores), found.positive, found.outcome.weight
-            )
-        new = Calibration(
-            slope=slope * old.slope,
-            intercept=slope * old.intercept + shift,
-            n_positive=found.positives,
-            n_negative=found.rows - found.positives,
-        )
-        _set_calibration(classifier, asdict(new))
-        names, scale = ("intercept", "slope and intercept"), "log odds"
+    of_times = isinstance(found.outcome, TimeToEvent)
+    new = _recalibrate_hazards(found, old, how) if of_times else _recalibrate(found, old, how)
+    slope = new.slope / old.slope if old.slope else 1.0
+    shift = new.intercept - slope * old.intercept
     if not (np.isfinite([slope, shift]).all() and slope > 0):
         raise DataError(
             f"{found.source}: the score ranks these rows without exception, or the other way "
             "round, so that no slope can be fitted; update the intercept"
         )
-    what = names[how == "slope"]
+    what = "baseline" if of_times else "intercept"
+    if how == "slope":
+        what = f"slope and {what}"
+    scale = "logarithm of the cumulative hazard" if of_times else "log odds"
     step = {
         "what": what,
         "source": found.source,
@@ -89,31 +70,38 @@ def update_model(saved: SavedModel, found: Validation, how: Update) -> SavedMode
         "text": f"Recalibrated ({what}) on {found.rows} rows of {found.source} with "
         f"{found.positives} positive: {scale} × {slope:.4g} {shift:+.4g}.",
     }
-    summary = dict(saved.card.summary)
+    summary = dict(card.summary)
     summary["updates"] = [*(summary.get("updates") or ()), step]
     summary["calibration"] = asdict(new)
-    threshold = threshold_of(classifier, total=saved.card.total)
-    card = replace(saved.card, calibration=new, threshold=threshold, summary=summary)
-    return SavedModel(_with_last_step(saved.estimator, classifier), card)
+    threshold = 0.0 if of_times else _threshold_of(new, total=card.total)
+    return replace(card, calibration=new, threshold=threshold, summary=summary)
 
 
-def _set_calibration(classifier: Any, calibration: dict[str, Any]) -> None:
-    """Give a classifier another calibration."""
-    if "points_" in vars(classifier) and "platt_" in vars(classifier):
-        # Of points the calibration is part of the coefficients.
-        counts = calibration["n_positive"], calibration["n_negative"]
-        classifier.platt_ = {**calibration, "prevalence": counts[0] / sum(counts)}
-        totals = classifier.points_ / classifier.units_
-        classifier.coef_ = calibration["slope"] * totals.reshape(1, -1)
-        classifier.intercept_ = np.array([calibration["intercept"]])
-    else:
-        classifier.calibration_ = calibration
+def _recalibrate(found: Validation, old: Calibration, how: Update) -> Calibration:
+    assert found.calibration is not None
+    slope = 1.0
+    shift = found.calibration.intercept
+    if how == "slope":
+        linear = old.linear(found.scores)
+        slope, shift = fit_logistic(linear, found.positive, found.outcome.weight)
+    return Calibration(
+        slope=slope * old.slope,
+        intercept=slope * old.intercept + shift,
+        n_positive=found.positives,
+        n_negative=found.rows - found.positives,
+    )
 
 
-def _with_last_step(estimator: Any, classifier: Any) -> Any:
-    """A copy of a fitted model with another classifier."""
-    if not isinstance(estimator, Pipeline):
-        return classifier
-    model = copy(estimator)
-    model.steps = [*estimator.steps[:-1], (estimator.steps[-1][0], classifier)]
-    return model
+def _recalibrate_hazards(found: Validation, old: Calibration, how: Update) -> Calibration:
+    assert isinstance(found.outcome, TimeToEvent)
+    given = None if how == "slope" else old.slope
+    hazards = ProportionalHazards.fit(found.scores, found.outcome.times, slope=given)
+    return calibration_of_hazards(hazards, found.outcome.horizon)
+
+
+def _threshold_of(calibration: Calibration, *, total: bool) -> float:
+    """Score with a risk of the share of positives that the calibration was fitted to."""
+    prevalence = calibration.n_positive / (calibration.n_positive + calibration.n_negative)
+    if total:
+        return whole_threshold({**asdict(calibration), "prevalence": prevalence})
+    return float((logit(prevalence) - calibration.intercept) / calibration.slope)

@@ -14,6 +14,7 @@ from sparseauc.selection.ranking import Ranking
 from sparseauc.utils.types import Array, Mask
 
 from .cautions import warn_of_chance
+from .column_types import ColumnType
 from .evaluation.risks import CalibrationCheck, Risks, judge_risks
 from .evaluation.sample_size import ValidationSize, validation_size
 from .evaluation.times import Followed, follow_scores
@@ -25,7 +26,7 @@ from .reading.labels import known_outcome
 from .reading.scoring import read_numbers, score_rows
 from .reading.source import Source, unknown_column_error
 from .reading.times import follow_rows
-from .scorecard import ColumnType, ScoreCard
+from .scorecard import ScoreCard
 from .shifts import ColumnShift, compare_columns
 
 

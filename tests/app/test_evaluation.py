@@ -20,11 +20,11 @@ from sparseauc_app.evaluation.sample_size import (
 )
 from sparseauc_app.evaluation.table_one import describe_candidates
 from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.pages import build_model_report
+from sparseauc_app.pages.html import render
+from sparseauc_app.pages.parts import without_advice
+from sparseauc_app.pages.tripod import ITEMS, checklist
 from sparseauc_app.reading import Input, Table
-from sparseauc_app.report import build_model_report
-from sparseauc_app.report.html import render
-from sparseauc_app.report.parts import without_advice
-from sparseauc_app.report.tripod import ITEMS, checklist
 
 
 def make_table(n=160, d=12, seed=0):
@@ -231,12 +231,17 @@ def test_the_report_computes_nothing(evaluation, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the report computes something")
 
-    for name in ("judge_baselines", "learning_curve", "follow_scores", "describe_candidates"):
+    for name in (
+        "find_alternatives",
+        "judge_baselines",
+        "learning_curve",
+        "follow_scores",
+        "describe_candidates",
+    ):
         monkeypatch.setattr(evaluate_module, name, refuse)
     monkeypatch.setattr("sparseauc_app.outcomes.judge_risks", refuse)
     monkeypatch.setattr("sparseauc.SparseAUCClassifier.fit", refuse)
     monkeypatch.setattr("sklearn.linear_model.LogisticRegression.fit", refuse)
-    monkeypatch.setattr("sparseauc_app.summary.find_alternatives", refuse)
     page = render(build_model_report(evaluation))
     assert "Table 1" in page
 

@@ -11,6 +11,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.errors import InputError
 from sparseauc.metrics import auc
 from sparseauc_app import fitting
+from sparseauc_app.evaluation.alternatives import find_alternatives
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.imputing import Imputer
 from sparseauc_app.reading import DataError, Input, Table
@@ -191,11 +192,11 @@ def test_a_refusal_of_the_library_is_an_error_of_the_table():
 def test_no_alternatives_only_where_no_column_can_be_exchanged(monkeypatch):
     groups = Limits(column_groups={f"x{j}": j // 5 for j in range(15)})
     grouped = FitSettings(k=5, alpha=1.0, limits=groups, stability_pairs=0)
-    assert fit_table(table(), grouped).alternatives is None
+    assert find_alternatives(fit_table(table(), grouped)) is None
     summary = fit_table(table(), replace(QUICK, stability_pairs=0))
-    monkeypatch.setattr("sparseauc_app.alternatives.best_replacements", unexpected)
+    monkeypatch.setattr("sparseauc_app.evaluation.alternatives.best_replacements", unexpected)
     with pytest.raises(ValueError, match="a mistake in the code"):
-        _ = summary.alternatives
+        find_alternatives(summary)
 
 
 def test_a_warning_of_the_estimator_is_said_once():

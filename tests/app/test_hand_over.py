@@ -1,6 +1,6 @@
 """What is handed over to people without this library: page, workbook and R score as predict does.
 
-The reference is ``score_rows``, by which the command and ``SavedModel`` score. Browser, R and
+The reference is ``score_rows``, by which the command and ``ScoreCard`` score. Browser, R and
 LibreOffice are the real ones; a test skips where its program is not installed.
 """
 
@@ -15,14 +15,15 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from sparseauc_app.export import to_html, to_json, to_r, to_sql, to_xlsx
+from sparseauc_app.column_types import ColumnType
+from sparseauc_app.export import to_html, to_r, to_sql, to_xlsx
 from sparseauc_app.export.fields import fields_of
 from sparseauc_app.export.nomogram import make_nomogram
 from sparseauc_app.export.page import _read
 from sparseauc_app.export.terms import term_values, write_steps
 from sparseauc_app.reading.scoring import score_rows
 from sparseauc_app.reading.source import source_of
-from sparseauc_app.scorecard import Calibration, ColumnType, ScoreCard, Term
+from sparseauc_app.scorecard import Calibration, ScoreCard, Term
 
 AWKWARD = 'it\'s "a", <b> & \\n µ ≥ 5'
 SUMMARY = {"rows": 900, "positives": 120, "source": "a.csv",
@@ -393,7 +394,7 @@ def test_workbook_refuses_what_it_cannot_hold():
 
 
 def test_every_target_refuses_a_step_that_it_does_not_know(monkeypatch):
-    from sparseauc_app.export import json_card, page, r_function, sql, workbook
+    from sparseauc_app.export import page, r_function, sql, workbook
 
     @dataclass(frozen=True)
     class Cube:
@@ -409,8 +410,6 @@ def test_every_target_refuses_a_step_that_it_does_not_know(monkeypatch):
     for export in (to_html, to_r, to_sql, to_xlsx):
         with pytest.raises(ValueError, match=r"has no way to write .*Cube\(\)"):
             export(card)
-    monkeypatch.setattr(json_card, "term_values", term_values)
-    assert to_json(card)
 
 
 def test_a_setting_that_no_step_expresses_is_refused():
@@ -420,7 +419,7 @@ def test_a_setting_that_no_step_expresses_is_refused():
 
     newer = Newer("x", None, 1.0, squared=True)
     card = ScoreCard((newer,), 0.0, "no", "yes", "ill", ("x",))
-    for export in (to_html, to_json, to_r, to_sql, to_xlsx):
+    for export in (to_html, to_r, to_sql, to_xlsx):
         with pytest.raises(ValueError, match="'x' has the setting 'squared'"):
             export(card)
     assert term_values(replace(card, terms=(replace(newer, squared=False),)))

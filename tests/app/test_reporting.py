@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-import sparseauc
 from sparseauc import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.selection.confidence import nested_scores
+from sparseauc_app import report, report_model
 from sparseauc_app.reading import DataError
 
 FAST = {"k": 2, "alpha": 1.0, "stability_pairs": 3}
@@ -31,7 +31,7 @@ def frame():
 def test_a_frame_is_reported_as_its_file_is(frame, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     pages = [
-        sparseauc.report(data, "state", positive="ill", **FAST)
+        report(data, "state", positive="ill", **FAST)
         for data in (frame, pl.from_pandas(frame), tmp_path / "t.csv")
     ]
     for page in pages[1:]:
@@ -43,7 +43,7 @@ def test_a_frame_is_reported_as_its_file_is(frame, tmp_path):
 
 @pytest.mark.slow
 def test_the_page_is_saved_and_shown_in_a_notebook(frame, tmp_path):
-    page = sparseauc.report(frame, "state", positive="ill", path=tmp_path / "a" / "r.html", **FAST)
+    page = report(frame, "state", positive="ill", path=tmp_path / "a" / "r.html", **FAST)
     assert (tmp_path / "a" / "r.html").read_text(encoding="utf-8") == page.html
     shown = page._repr_html_()
     assert html.unescape(re.search(r'srcdoc="([^"]*)"', shown)[1]) == page.html
@@ -55,10 +55,10 @@ def test_text_and_gaps_are_refused_or_treated_as_told(frame):
     messy = frame.assign(ward=np.array(["a", "b", "c"])[np.arange(120) % 3])
     messy.loc[:5, "gene 1"] = np.nan
     with pytest.raises(DataError, match="'gene 1'"):
-        sparseauc.report(messy, "state", positive="ill", **FAST)
+        report(messy, "state", positive="ill", **FAST)
     with pytest.raises(DataError, match="ward"):
-        sparseauc.report(messy, "state", positive="ill", text="refuse", missing="median", **FAST)
-    page = sparseauc.report(messy, "state", positive="ill", missing="median", **ONE_FIT)
+        report(messy, "state", positive="ill", text="refuse", missing="median", **FAST)
+    page = report(messy, "state", positive="ill", missing="median", **ONE_FIT)
     assert page.summary.table.missing == {"gene 1": 6}
     assert page.summary.table.whole == ("ward",)
 
@@ -73,21 +73,21 @@ def test_columns_are_read_as_by_the_command(frame, file, tmp_path):
     if file:
         data = tmp_path / "t.csv"
         given.to_csv(data, index=False)
-    page = sparseauc.report(
+    page = report(
         data, "state", positive="ill", negative="well", ids="patient", numeric=["lab"], **ONE_FIT
     )
     assert page.summary.table.y.size == 110
     assert "lab" in page.summary.table.columns
     assert page.summary.table.ids == "patient"
     with pytest.raises(TypeError, match="gropus"):
-        sparseauc.report(data, "state", gropus="patient")
+        report(data, "state", gropus="patient")
 
 
 @pytest.mark.slow
 def test_numbers_and_truth_values_as_outcome(frame):
     sick = frame["state"] == "ill"
     for outcome, positive in ((sick.astype(int), 1), (sick, True), (sick.astype(float), 1)):
-        page = sparseauc.report(frame.assign(state=outcome), "state", positive=positive, **ONE_FIT)
+        page = report(frame.assign(state=outcome), "state", positive=positive, **ONE_FIT)
         assert page.summary.table.y.tolist() == sick.astype(int).tolist()
 
 
@@ -105,9 +105,7 @@ def test_a_fitted_model_is_reported(frame, model, named, tmp_path):
     X, y = frame.drop(columns="state"), frame["state"].map({"well": "a", "ill": "b"}).to_numpy()
     X = X if named else X.to_numpy()
     fitted = model.fit(X, y)
-    page = sparseauc.report_model(
-        fitted, X, y, tmp_path / "report.html", stability_pairs=3, folds=3
-    )
+    page = report_model(fitted, X, y, tmp_path / "report.html", stability_pairs=3, folds=3)
     assert (tmp_path / "report.html").exists()
     summary = page.summary
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -125,4 +123,4 @@ def test_few_events_leave_nested_cross_validation_out(frame):
     ]
     X, y = frame.drop(columns="state").iloc[rows], frame["state"].iloc[rows].to_numpy()
     model = SparseAUCClassifier(k=1).fit(X, y)
-    assert sparseauc.report_model(model, X, y, folds=0, stability_pairs=0).summary.nested is None
+    assert report_model(model, X, y, folds=0, stability_pairs=0).summary.nested is None

@@ -30,12 +30,13 @@ from sparseauc.survival import (
     uno_concordance,
     uno_weights,
 )
+from sparseauc_app import load_model
 from sparseauc_app.cox_peers import CoxPeer
+from sparseauc_app.evaluation.alternatives import find_alternatives
 from sparseauc_app.evaluation.learning import learning_curve
 from sparseauc_app.evaluation.times import follow_scores
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.folds import splits_of
-from sparseauc_app.model_files import read_card
 from sparseauc_app.reading import Rules
 from sparseauc_app.reading.source import source_of
 from sparseauc_app.reading.training import training_table
@@ -67,7 +68,7 @@ WITH_TIMES = ("--time", "days", "--event", "status", "--text", "one-hot")
 @pytest.fixture(scope="module", params=[(), ("--points", 5)], ids=["coefficients", "points"])
 def fitted(folder, request):
     """A model, and what its fit says in JSON."""
-    model = folder / f"model{len(request.param)}.skops"
+    model = folder / f"model{len(request.param)}.json"
     said = run(
         "fit", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "--columns", "1-4", "--out",
         model, "--json", *request.param,
@@ -86,10 +87,10 @@ def test_fit_ranks_by_concordance(fitted, folder):
     assert said["auc"]["auc"] < said["training_auc"]
     table = pd.read_csv(folder / "table.csv")
     y = np.column_stack([table["status"] == 2, table["days"]])
-    scores = sparseauc.load_model(model).predict(table)
+    scores = load_model(model).predict(table)
     area = uno_concordance(y, y, scores, horizon=365)
     assert said["training_auc"] == pytest.approx(area, abs=1e-12)
-    slope = read_card(model).calibration.slope
+    slope = load_model(model).calibration.slope
     assert said["points"] is not None or slope == 1
     for one in said["chosen"]:
         assert one["hazard_ratio_per_sd"] == pytest.approx(np.exp(slope * one["standardised"]))
@@ -98,7 +99,7 @@ def test_fit_ranks_by_concordance(fitted, folder):
 def test_terminal_says_what_the_score_is(fitted):
     model, said = fitted
     shown = run("show", model).output
-    card = read_card(model)
+    card = load_model(model)
     assert "Time to status = 2, in 'days'" in shown
     power = "score"
     if card.total:
@@ -112,17 +113,14 @@ def test_terminal_says_what_the_score_is(fitted):
 
 def test_model_file_comes_back_whole(fitted, folder):
     model, _ = fitted
-    loaded, table = sparseauc.load_model(model), pd.read_csv(folder / "new.csv")
-    card, estimator = loaded.card, loaded.estimator
-    assert json.loads(run("show", model, "--json").stdout)["follow_up"]["horizon"] == 365
-    assert card.calibration.link == "cloglog"
-    X = table.assign(**{f"arm={level}": table["arm"] == level for level in ("new", "old")})
-    X = X[list(card.columns)].astype(float)
-    np.testing.assert_allclose(loaded.predict(table), estimator.predict(X), atol=1e-12)
-    np.testing.assert_allclose(loaded.predict_risk(table), estimator.predict_risk(X), atol=1e-12)
+    loaded, table = load_model(model), pd.read_csv(folder / "new.csv")
+    assert json.loads(model.read_text())["follow_up"]["horizon"] == 365
+    assert loaded.calibration.link == "cloglog"
+    with pytest.raises(ValueError, match="must be a data frame"):
+        loaded.predict(np.zeros((3, len(loaded.columns))))
     np.testing.assert_allclose(
         loaded.predict_risk(table),
-        1 - card.calibration.baseline ** np.exp(card.calibration.slope * loaded.predict(table)),
+        1 - loaded.calibration.baseline ** np.exp(loaded.calibration.slope * loaded.predict(table)),
         atol=1e-12,
     )
     with pytest.raises(AttributeError, match="no class probabilities"):
@@ -133,8 +131,8 @@ def test_predict_writes_score_and_risk(fitted, folder):
     model, _ = fitted
     said = run("predict", model, folder / "new.csv", "--out", folder / "scores.csv", "--force")
     scores, table = pd.read_csv(folder / "scores.csv"), pd.read_csv(folder / "new.csv")
-    loaded = sparseauc.load_model(model)
-    name = loaded.card.score_name
+    loaded = load_model(model)
+    name = loaded.score_name
     assert scores.columns.tolist() == ["row", name, "risk"]
     np.testing.assert_allclose(scores[name], loaded.predict(table), rtol=1e-12)
     np.testing.assert_allclose(scores["risk"], loaded.predict_risk(table), rtol=1e-12)
@@ -154,7 +152,7 @@ def test_validate_judges_concordance_and_risks_at_the_horizon(fitted, folder):
     table = pd.read_csv(folder / "new.csv")
     times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
     y = np.column_stack([times.event, times.time])
-    loaded = sparseauc.load_model(model)
+    loaded = load_model(model)
     area = uno_concordance(y, y, loaded.predict(table), horizon=365)
     assert said["auc"]["auc"] == pytest.approx(area)
     assert said["promised"]["auc"] == pytest.approx(fit["auc"]["auc"])
@@ -195,7 +193,7 @@ def test_another_score_is_judged_at_the_horizon(fitted, folder):
     theirs, rank = said["others"]
     times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
     y, p = np.column_stack([times.event, times.time]), table["theirs"].to_numpy()
-    own = sparseauc.load_model(model).predict(table)
+    own = load_model(model).predict(table)
     areas = [uno_concordance(y, y, scores, horizon=365) for scores in (own, p)]
     assert theirs["auc"]["auc"] == pytest.approx(areas[1])
     assert theirs["own_auc"] == said["auc"]
@@ -227,37 +225,30 @@ def test_another_score_is_judged_at_the_horizon(fitted, folder):
 def test_a_model_is_recalibrated_on_new_rows(fitted, folder, how):
     """Breslow's baseline at the model's slope; or the Cox model of its scores."""
     model, _ = fitted
-    path, table = folder / f"updated-{how}.skops", pd.read_csv(folder / "new.csv")
+    path, table = folder / f"updated-{how}.json", pd.read_csv(folder / "new.csv")
     run("validate", model, folder / "new.csv", "--update", how, "--out", path, "--force")
-    before, after = sparseauc.load_model(model), sparseauc.load_model(path)
+    before, after = load_model(model), load_model(path)
     scores = before.predict(table)
     np.testing.assert_array_equal(after.predict(table), scores)
     event, days = (table["status"] == 2).to_numpy(), table["days"].to_numpy()
-    slope = before.card.calibration.slope
+    slope = before.calibration.slope
     if how == "slope":
         cox = CoxPHSurvivalAnalysis(ties="breslow", tol=1e-12)
         slope = cox.fit(scores[:, None], Surv.from_arrays(event, days)).coef_[0]
-    assert after.card.calibration.slope == pytest.approx(slope, rel=1e-6)
+    assert after.calibration.slope == pytest.approx(slope, rel=1e-6)
     hazard = sum(
         1 / np.exp(slope * scores[days >= time]).sum() for time in days[event & (days <= 365)]
     )
     np.testing.assert_allclose(
         after.predict_risk(table), 1 - np.exp(-hazard * np.exp(slope * scores)), rtol=1e-6
     )
-    X = table.assign(**{f"arm={level}": table["arm"] == level for level in ("new", "old")})
-    X = X[list(after.card.columns)].astype(float)
-    np.testing.assert_allclose(
-        after.estimator.predict_risk(X), after.predict_risk(table), atol=1e-12
-    )
-    (step,) = after.card.summary["updates"]
+    (step,) = after.summary["updates"]
     assert (step["rows"], step["events"]) == (80, event.sum())
     named = "baseline" if how == "intercept" else "slope and baseline"
     shown = " ".join(run("show", path).output.split())
     assert f"Recalibrated ({named}) on 80 rows of new.csv" in shown
-    card = json.loads(run("export", path, "--to", "json").stdout)
-    assert card["baseline"] == pytest.approx(after.card.calibration.baseline)
     # The model that was updated is as it was.
-    assert sparseauc.load_model(model).card.calibration == before.card.calibration
+    assert load_model(model).calibration == before.calibration
 
 
 def test_rows_in_reversed_order_have_no_slope(fitted, folder):
@@ -267,13 +258,13 @@ def test_rows_in_reversed_order_have_no_slope(fitted, folder):
     table.to_csv(folder / "reversed.csv", index=False)
     said = run(
         "validate", model, folder / "reversed.csv", "--update", "slope", "--out",
-        folder / "none.skops", code=3,
+        folder / "none.json", code=3,
     ).output  # fmt: skip
     assert "no slope can be fitted" in " ".join(said.split())
 
 
 def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
-    model = folder / "within.skops"
+    model = folder / "within.json"
     said = json.loads(
         run(
             "fit", folder / "table.csv", *WITH_TIMES, "--horizon", "within:365", "-k", 3, "--alpha",
@@ -291,14 +282,14 @@ def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
     assert said["positive"] == "2 within 365"
     assert "inverse censoring weights" in " ".join(said["notes"])
     X = table.assign(**{f"arm={level}": table["arm"] == level for level in ("new", "old")})
-    card = read_card(model)
+    card = load_model(model)
     X = X[list(card.columns)].astype(float)[known]
     plain = sparseauc.SparseAUCClassifierCV(ks=[3], alphas=[1.0], clip=None, log=False)
     plain.fit(X.to_numpy(), y, sample_weight=weights[known])
-    by_file = sparseauc.load_model(model).estimator
-    np.testing.assert_allclose(by_file.coef_, plain.coef_, rtol=1e-9)
+    scores = card.decision_function(table[known])
+    np.testing.assert_allclose(scores, plain.decision_function(X.to_numpy()), rtol=1e-9)
     with_another_score(folder)
-    update = ("--risk-column", "theirs", "--update", "slope", "--out", folder / "again.skops")
+    update = ("--risk-column", "theirs", "--update", "slope", "--out", folder / "again.json")
     found = json.loads(run("validate", model, folder / "others.csv", *update, "--json").stdout)
     assert found["measure"] == "AUC"
     (theirs,) = found["others"]
@@ -307,7 +298,7 @@ def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
     weights, by_then = horizon_weights(times, 365.0), times.event & (times.time <= 365)
     expected = roc_auc_score(by_then, new["theirs"], sample_weight=weights)
     assert theirs["auc"]["auc"] == pytest.approx(expected)
-    again = run("validate", folder / "again.skops", folder / "new.csv", "--json").stdout
+    again = run("validate", folder / "again.json", folder / "new.csv", "--json").stdout
     assert json.loads(again)["calibration"]["slope"] == pytest.approx(1, abs=1e-6)
     new = run("predict", model, folder / "new.csv").output
     assert "row,score,risk,label" in new
@@ -387,9 +378,9 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
     """Command, Python, the words of the JSON card and SQL."""
     model, _ = fitted
     table = pd.read_csv(folder / "new.csv")
-    loaded = sparseauc.load_model(model)
+    loaded = load_model(model)
     score, risk = loaded.predict(table), loaded.predict_risk(table)
-    card = json.loads(run("export", model, "--to", "json").stdout)
+    card = json.loads(model.read_text())
     by_card = np.full(len(table), card["intercept"])
     for term in card["terms"]:
         value = table[term["column"]]
@@ -402,14 +393,15 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
         by_card += term["coefficient"] * value
     np.testing.assert_allclose(by_card, score, atol=1e-12)
     assert card["follow_up"] == {"time": "days", "event": "2", "horizon": 365.0, "binary": False}
-    slope = card["calibration"]["slope"]
-    np.testing.assert_allclose(1 - card["baseline"] ** np.exp(slope * by_card), risk, atol=1e-12)
+    how = card["calibration"]
+    by_card = how["slope"] * by_card + how["intercept"]
+    np.testing.assert_allclose(1 - np.exp(-np.exp(by_card)), risk, atol=1e-12)
 
     text = run("export", model, "--to", "sql").stdout
     formula = re.search(r"-- Risk until 365: (.*)", text)[1]
     with duckdb.connect() as connection:
         connection.register("t", table)
-        name = loaded.card.score_name
+        name = loaded.score_name
         query = f"SELECT {name}, {formula} FROM (SELECT {text} AS {name} FROM t)"
         by_sql = np.array(connection.execute(query).fetchall())
     np.testing.assert_allclose(by_sql, np.column_stack([score, risk]), atol=1e-12)
@@ -418,7 +410,7 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
 
 def test_calculators_have_the_risk_until_the_horizon(fitted, folder):
     model, _ = fitted
-    how = read_card(model).calibration
+    how = load_model(model).calibration
     code = run("export", model, "--to", "r").stdout
     assert f"risk = -expm1(-exp({how.slope!r} * score + ({how.intercept!r})))" in code
     assert "label =" not in code
@@ -439,14 +431,14 @@ def test_the_page_computes_the_risk_of_predict(fitted, folder):
     table = pd.read_csv(folder / "new.csv")
     page = run("export", model, "--to", "html").stdout
     _, risks = page_results(page, table.to_dict("records"))
-    np.testing.assert_allclose(risks, sparseauc.load_model(model).predict_risk(table), atol=1e-12)
+    np.testing.assert_allclose(risks, load_model(model).predict_risk(table), atol=1e-12)
 
 
 def test_reports_tell_of_concordance_and_follow_up(folder):
     path = folder / "report.html"
     run(
         "fit", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "-k", 3, "--report", path,
-        "--out", folder / "reported.skops", "--force",
+        "--out", folder / "reported.json", "--force",
     )  # fmt: skip
     page = path.read_text()
     text = " ".join(re.sub(r"<[^>]*>", " ", page).split())
@@ -474,7 +466,7 @@ def test_reports_tell_of_concordance_and_follow_up(folder):
     for other in ("Platt", "ROC", "DeLong", "log odds", "labelled", "0 thresholds"):
         assert other not in text, other
     run(
-        "validate", folder / "reported.skops", folder / "new.csv", "--report",
+        "validate", folder / "reported.json", folder / "new.csv", "--report",
         folder / "validation.html", "--force",
     )  # fmt: skip
     page = (folder / "validation.html").read_text()
@@ -493,11 +485,13 @@ def test_replacements_and_learning_curve_are_those_of_the_library(folder):
     read = training_table(source_of(table), rules)
     settings = FitSettings(k=2, alpha=1.0, clip=None, log=False, stability_pairs=0)
     summary = fit_table(read, settings)
-    found, splits = summary.alternatives, splits_of(summary.nested.folds)
+    found = find_alternatives(summary)
+    splits = splits_of(summary.nested.folds)
     expected = replacements(
-        summary.classifier, pd.DataFrame(read.X, columns=read.columns.astype(object)),
-        read.outcome.target, n_best=3, cv=splits,
+        summary.classifier, read.X, read.outcome.target, n_best=3, cv=splits,
     )  # fmt: skip
+    for name in ("column", "replacement"):
+        expected[name] = read.columns[expected[name]]
     pd.testing.assert_frame_equal(found.replacements, expected)
     assert found.lists["columns"][0] == ["nodes", "grade"]
     ranking, y = read.outcome.ranking, read.outcome.target
@@ -617,7 +611,7 @@ def test_weights_count_like_repeated_rows(folder, tmp_path):
         "--target", "status", "--text", "one-hot", "-k", 3, "--alpha", 1, "--transform",
         "log=none", "--transform", "clip=none", "--quick",
     )  # fmt: skip
-    model = tmp_path / "model.skops"
+    model = tmp_path / "model.json"
     said = json.loads(
         run(
             "fit", tmp_path / "weighted.csv", *options, "--weights", "count", "--out", model,
@@ -626,12 +620,12 @@ def test_weights_count_like_repeated_rows(folder, tmp_path):
     )  # fmt: skip
     assert "count" not in said["distributions"]
     rows = table.loc[table.index.repeat(table["count"])]
-    scores = sparseauc.load_model(model).decision_function(rows)
+    scores = load_model(model).decision_function(rows)
     assert said["training_auc"] == pytest.approx(roc_auc_score(rows["status"] == 2, scores))
     plain = SparseAUCClassifier(3, 1.0).fit(
         pd.get_dummies(rows.drop(columns=["status", "count"])).astype(float), rows["status"]
     )
-    names = {term.name.replace("=", "_") for term in read_card(model).terms}
+    names = {term.name.replace("=", "_") for term in load_model(model).terms}
     assert names == {*plain.get_feature_names_out().tolist()}
     bad = table.assign(count=-1.0)
     bad.to_csv(tmp_path / "bad.csv", index=False)

@@ -23,9 +23,9 @@ def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("units")
     FRAME.to_csv(folder / "train.csv", index=False)
     fitted = run("fit", folder / "train.csv", "-t", "y", "-k", 2, "--alpha", 1, "--quick",
-                 "--out", folder / "m.skops")  # fmt: skip
+                 "--out", folder / "m.json")  # fmt: skip
     assert fitted.exit_code == 0, fitted.output
-    return folder / "m.skops"
+    return folder / "m.json"
 
 
 @pytest.mark.parametrize("command", ["predict", "validate"])

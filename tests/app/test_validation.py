@@ -12,19 +12,18 @@ from sparseauc.utils.text import did_you_mean
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.model_files import (
     ModelFileError,
-    SavedModel,
     load_model,
     model_bytes,
     save_model,
 )
 from sparseauc_app.outcomes import TwoClasses
-from sparseauc_app.reading import DataError, Rules, read_source, training_table
-from sparseauc_app.report.html import render
-from sparseauc_app.report.tripod import checklist
-from sparseauc_app.report.validation_report import (
+from sparseauc_app.pages.html import render
+from sparseauc_app.pages.tripod import checklist
+from sparseauc_app.pages.validation_report import (
     build_validation_report,
     methods_paragraph,
 )
+from sparseauc_app.reading import DataError, Rules, read_source, training_table
 from sparseauc_app.updating import update_model
 from sparseauc_app.validation import validate_model
 
@@ -220,17 +219,17 @@ def test_another_score_on_the_same_rows(fitted, folder):
 def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
     frame = cohort(1).query("y == 'ill' or index % 3 == 0")  # another prevalence
     new = source(frame, folder, "updated.csv")
-    save_model(folder / "m.skops", fitted.model, inputs=fitted.table.inputs,
+    save_model(folder / "m.json", fitted.model, inputs=fitted.table.inputs,
                types=fitted.table.types, classes=("well", "ill"), target="y",
                summary=fitted.to_dict())  # fmt: skip
-    saved = load_model(folder / "m.skops")
-    found = validate_model(saved.card, new)
-    updated = update_model(saved, found, how)
-    path = folder / f"updated-{how}.skops"
-    path.write_bytes(model_bytes(updated.estimator, updated.card))
+    saved = load_model(folder / "m.json")
+    found = validate_model(saved, new)
+    updated = update_model(found, how)
+    path = folder / f"updated-{how}.json"
+    path.write_bytes(model_bytes(updated))
     again = load_model(path)
-    assert again.card.calibration == updated.card.calibration
-    judged = validate_model(again.card, new)
+    assert again.calibration == updated.calibration
+    judged = validate_model(again, new)
     np.testing.assert_allclose(judged.scores, found.scores)
     assert judged.calibration.intercept == pytest.approx(0, abs=1e-6)
     assert judged.calibration.expected == pytest.approx(judged.calibration.observed)
@@ -238,25 +237,25 @@ def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
         assert judged.calibration.slope == pytest.approx(1, abs=1e-6)
     else:
         assert judged.calibration.slope == pytest.approx(found.calibration.slope, abs=1e-6)
-    (step,) = again.card.summary["updates"]
+    (step,) = again.summary["updates"]
     assert (step["rows"], step["source"]) == (len(frame), "updated.csv")
-    twice = update_model(again, judged, how)
-    assert len(twice.card.summary["updates"]) == 2
-    answered = checklist(again.card, new=judged).set_index("Item")["What is known"]
+    twice = update_model(judged, how)
+    assert len(twice.summary["updates"]) == 2
+    answered = checklist(again, new=judged).set_index("Item")["What is known"]
     assert answered["12f"].startswith("Recalibrated")
     # The model that was updated is as it was.
-    assert load_model(folder / "m.skops").card.calibration == saved.card.calibration
+    assert load_model(folder / "m.json").calibration == saved.calibration
 
 
 def test_updates_that_cannot_be_made(fitted, found):
     from dataclasses import replace
 
-    saved = SavedModel(fitted.model, replace(fitted.card(), calibration=None))
+    without = replace(found, card=replace(fitted.card(), calibration=None))
     with pytest.raises(ModelFileError, match="no probabilities"):
-        update_model(saved, found, "intercept")
+        update_model(without, "intercept")
     reversed_ = replace(found, outcome=TwoClasses((~found.positive).astype(np.int64)))
     with pytest.raises(DataError, match="other way"):
-        update_model(SavedModel(fitted.model, fitted.card()), reversed_, "slope")
+        update_model(reversed_, "slope")
 
 
 def test_near_names_are_compared_without_their_units():

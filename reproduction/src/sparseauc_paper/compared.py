@@ -33,12 +33,3 @@ METHODS = (
     Method("solam", "SOLAM, all columns", _make("SOLAMClassifier"), {"radius": _RADII}),
     Method("fsauc", "FSAUC, L1 ball", _make("FSAUCClassifier"), {"radius": _RADII}),
 )
-
-# Classes that a model file may contain, and their modules.
-CLASSES = {
-    "FSAUCClassifier": "sparseauc_paper.baselines",
-    "HSGHTClassifier": "sparseauc_paper.baselines",
-    "SOLAMClassifier": "sparseauc_paper.baselines",
-    "SPAMClassifier": "sparseauc_paper.baselines",
-    "StoIHTClassifier": "sparseauc_paper.baselines",
-}

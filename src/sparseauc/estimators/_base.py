@@ -253,7 +253,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         The score is in log odds, and the probability of the positive class is its logistic
         function. Only models that were calibrated on out-of-fold scores have probabilities.
         """
-        if not self._calibrates and not {"platt_", "calibration_"} & vars(self).keys():
+        if not self._calibrates and "platt_" not in vars(self):
             raise AttributeError(
                 f"{type(self).__name__} has no predict_proba, because it has no out-of-fold scores "
                 "to calibrate probabilities on: use SparseAUCClassifierCV, or wrap it in "
@@ -262,11 +262,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         return self._predict_proba
 
     def _predict_proba(self, X: Any) -> Floats:
-        log_odds = self.decision_function(X)
-        if (how := vars(self).get("calibration_")) is not None:
-            # Recalibrated on other rows.
-            log_odds = how["slope"] * log_odds + how["intercept"]
-        positive = expit(log_odds)
+        positive = expit(self.decision_function(X))
         return np.column_stack([1.0 - positive, positive])
 
     def __sklearn_tags__(self) -> Any:

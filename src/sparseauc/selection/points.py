@@ -423,7 +423,7 @@ def _as_model(model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
     vars(other).update(risk.kept)
     if hasattr(model, "cost_"):
         other.cost_ = model._fitted_restrictions().cost_of(np.flatnonzero(other.points_))
-    for gone in ("optimality_gap_", "lower_bound_", "certificate_status_", "calibration_"):
+    for gone in ("optimality_gap_", "lower_bound_", "certificate_status_"):
         vars(other).pop(gone, None)
     return other
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..model_files import read_card
 from ..reading import Rules, Source, Table, read_source, training_table
 from ..reading.scoring import written_columns
 from ..scorecard import ScoreCard
@@ -30,14 +28,6 @@ def read_table(
         rules = replace(rules, keep=keep, whole=limits.allow_groups)
     source = read_source(path, as_text=rules.written, ids=rules.ids, **text_file.as_arguments())
     return training_table(source, rules)
-
-
-def card_of(path: Path) -> tuple[ScoreCard, list[str]]:
-    """Read a model file's card, and note that the file is of another version."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        card = read_card(path)
-    return card, [str(one.message) for one in caught]
 
 
 def read_new_rows(

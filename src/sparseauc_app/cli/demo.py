@@ -30,9 +30,9 @@ def run_demo(out: Path, seed: int, app: typer.Typer) -> None:
     started = time.perf_counter()
     check_writable(out)
     tables = demo_tables(seed)
-    paths = {name: out / name for name in (*tables, "model.skops", "report.html")}
+    paths = {name: out / name for name in (*tables, "model.json", "report.html")}
     table, new, model, report = (
-        paths[name] for name in ("patients.csv", "new_patients.csv", "model.skops", "report.html")
+        paths[name] for name in ("patients.csv", "new_patients.csv", "model.json", "report.html")
     )
     check_outputs(*paths.values(), force=True)
     write_outputs(

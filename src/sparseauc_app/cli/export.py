@@ -16,11 +16,11 @@ def export_command(
     *,
     model: options.ModelFile,
     to: Annotated[
-        Literal["html", "xlsx", "r", "sql", "json"],
+        Literal["html", "xlsx", "r", "sql"],
         typer.Option(
             show_default=False,
             help="html for an offline page to fill in, xlsx for a workbook with formulas, r for a "
-            "function in R, sql for one SQL expression, json for a score card.",
+            "function in R, sql for one SQL expression.",
         ),
     ],
     out: Annotated[
@@ -41,10 +41,9 @@ def export_command(
         raise typer.BadParameter("a workbook cannot be printed: give a file with --out")
     check_outputs(out, force=output.force, inputs=(model,))
     from .. import export
-    from ..model_files import ModelFileError
-    from ._reading import card_of
+    from ..model_files import ModelFileError, load_model
 
-    card, notes = card_of(model)
+    card = load_model(model)
     try:
         made: str | bytes = getattr(export, f"to_{to}")(card)
     except ValueError as error:
@@ -59,4 +58,4 @@ def export_command(
                 "write the export to a file with --out"
             )
         typer.echo(text)
-    print_result(output, {"to": to, "content": text}, written, notes)
+    print_result(output, {"to": to, "content": text}, written)

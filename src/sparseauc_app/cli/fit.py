@@ -143,7 +143,7 @@ def fit_command(
     text_file: options.TextFile,
     how: Fitting,
     out: Annotated[
-        Path | None, options.output("--out", "-o", help="Model file to write, such as model.skops.")
+        Path | None, options.output("--out", "-o", help="Model file to write, such as model.json.")
     ] = None,
     report: Annotated[
         Path | None,
@@ -154,7 +154,7 @@ def fit_command(
     """Find the few columns of TABLE whose weighted sum best ranks positives above negatives.
 
     Example: sparseauc fit patients.csv --target sepsis --positive yes --ids patient
-    --missing median --out model.skops
+    --missing median --out model.json
     """
     if how.alpha is not None and not how.alpha < float("inf"):
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")
@@ -167,7 +167,6 @@ def fit_command(
 
     contents: dict[Path, bytes] = {}
     check_outputs(out, report, force=output.force, inputs=(table,))
-    check_suffix(out, "--out", (".skops",))
     check_suffix(report, "--report", (".html", ".htm"))
     with progress(output.quiet, f"Reading {table.name}") as advance:
         from ..fitting import fit_table
@@ -180,7 +179,7 @@ def fit_command(
         summary = fit_table(cut_numbers(ready) if how.cuts else ready, settings, advance)
         card = summary.card()
         if out is not None:
-            contents[out] = model_bytes(summary.model, card)
+            contents[out] = model_bytes(card)
         if report is not None:
             contents[report] = report_page(summary, made_by(table), advance)
     written = write_outputs(contents)
@@ -195,7 +194,7 @@ def report_page(
 ) -> bytes:
     """Return the page of the report on a fitted table."""
     from ..evaluation.evaluate import evaluate
-    from ..report import build_model_report
-    from ..report.html import render
+    from ..pages import build_model_report
+    from ..pages.html import render
 
     return render(build_model_report(evaluate(summary, progress), facts)).encode()

@@ -108,11 +108,12 @@ def predict_command(
         import numpy as np
 
         from ..formatting import auc_text
+        from ..model_files import load_model
         from ..reading import DataError
         from ..reading.scoring import score_rows
-        from ._reading import card_of, read_new_rows
+        from ._reading import read_new_rows
 
-        card, notes = card_of(model)
+        card = load_model(model)
         source = read_new_rows(table, card, text_file, ids=ids)
         found = score_rows(source, card)
         scores = found.scores
@@ -136,7 +137,7 @@ def predict_command(
     kind = ".csv" if out is None else out.suffix.lower()
     written = write_outputs({} if out is None else {out: _format_scores(columns, kind)})
 
-    notes += [*source.notes, *found.notes, *left_out]
+    notes = [*source.notes, *found.notes, *left_out]
     content = {"rows": scores.size, "auc": known, "notes": [*notes], "warnings": found.warnings}
     if out is None:
         names = {"score": "scores", "total": "totals", "risk": "risks", "label": "labels"}
@@ -164,16 +165,10 @@ def _reached_in_training(card: ScoreCard, name: str, value: float) -> float:
         if known is not None:
             columns = [known[key] for key in ("threshold", "sensitivity", "specificity")]
             return threshold_for(*columns, **{name: value})
-        few = card.thresholds  # of models of version 0.2
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ModelFileError("the model's thresholds are damaged") from error
-    if (wanted := f"{name} {100 * value:g} %") in few:
-        return few[wanted]
-    there = [one for one in few if one.startswith(name)]
     raise typer.BadParameter(
-        f"--{name} {value:g}: the model has thresholds for {', '.join(there)}"
-        if there
-        else f"--{name}: the model was fitted without nested cross-validation and has no such "
+        f"--{name}: the model was fitted without nested cross-validation and has no such "
         "threshold; give --risk or --threshold"
     )
 

@@ -55,7 +55,7 @@ def validate_command(
 ) -> None:
     """Validate MODEL on new rows with known outcome, such as another hospital or year.
 
-    Example: sparseauc validate model.skops next_year.csv --by site --report validation.html
+    Example: sparseauc validate model.json next_year.csv --by site --report validation.html
     """
     from ._listing import print_result
     from .output import check_outputs, check_suffix, write_outputs
@@ -65,28 +65,28 @@ def validate_command(
     if (update is None) != (out is None):
         raise typer.BadParameter("--update and --out go together: one says how, the other where")
     check_outputs(report, out, force=output.force, inputs=(model, table))
-    check_suffix(out, "--out", (".skops",))
     check_suffix(report, "--report", (".html", ".htm"))
     with progress(output.quiet, f"Reading {table.name}"):
+        from ..model_files import load_model, model_bytes
         from ..validation import validate_model
-        from ._reading import card_of, made_by, read_new_rows
+        from ._reading import made_by, read_new_rows
 
-        card, notes = card_of(model)
+        card = load_model(model)
+        notes: list[str] = []
         source = read_new_rows(table, card, text_file, by=by)
         found = validate_model(
             card, source, by, positive=labels.positive, negative=labels.negative,
             risk_columns=risk_column or (),
         )  # fmt: skip
         if update is not None and out is not None:
-            from ..model_files import load_model, model_bytes
             from ..updating import update_model
 
-            updated = update_model(load_model(model), found, update)
-            contents[out] = model_bytes(updated.estimator, updated.card)
-            notes = [*notes, updated.card.summary["updates"][-1]["text"]]
+            updated = update_model(found, update)
+            contents[out] = model_bytes(updated)
+            notes.append(updated.summary["updates"][-1]["text"])
         if report is not None:
-            from ..report.html import render
-            from ..report.validation_report import build_validation_report
+            from ..pages.html import render
+            from ..pages.validation_report import build_validation_report
 
             contents[report] = render(build_validation_report(found, made_by(table))).encode()
     written = write_outputs(contents)

@@ -8,12 +8,12 @@ import pandas as pd
 from sparseauc.metrics import AUCInterval
 from sparseauc.utils.types import Array
 
-from ..alternatives import Alternatives
 from ..folds import Progress
 from ..outcomes import judge_scores
 from ..reading.columns import dense_column
 from ..scorecard import Calibration, ScoreCard
 from ..summary import FitSummary
+from .alternatives import Alternatives, find_alternatives
 from .baselines import Baselines, judge_baselines
 from .learning import learning_curve
 from .risks import Risks, log_odds_of
@@ -130,7 +130,7 @@ def evaluate(summary: FitSummary, progress: Progress | None = None) -> Evaluatio
         candidates=describe_candidates(table, chosen),
         correlations=_correlate(summary, chosen),
         baselines=judge_baselines(summary, report),
-        alternatives=summary.alternatives,
+        alternatives=find_alternatives(summary),
         risks=risks,
         followed=followed,
         instability=_judge_instability(summary, card),

@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from ..scorecard import ColumnType, Kind, ScoreCard
+from ..column_types import ColumnType, Kind
+from ..scorecard import ScoreCard
 
 # A unit in brackets at the end of a name: "urea (mmol/L)", "weight [kg]".
 _UNIT = re.compile(r"^(?P<label>.*\S)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]\s*$", re.DOTALL)

@@ -41,7 +41,8 @@ def to_sql(card: ScoreCard) -> str:
     Examples
     --------
     >>> from sparseauc_app.export import to_sql
-    >>> from sparseauc_app.scorecard import ColumnType, ScoreCard, Term
+    >>> from sparseauc_app.column_types import ColumnType
+    >>> from sparseauc_app.scorecard import ScoreCard, Term
     >>> types = {"sex": ColumnType("text", levels=("f", "m"))}
     >>> terms = (Term("sex", "m", -0.25),)
     >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("sex=m",), types=types)))

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from ..scorecard import ColumnType, Kind, Mark, ScoreCard, Term
+from ..column_types import ColumnType, Kind, Mark
+from ..scorecard import ScoreCard, Term
 
 Text = TypeVar("Text")
 # For each kind of step a function of the step and of what it is applied to.

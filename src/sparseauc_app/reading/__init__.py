@@ -1,6 +1,6 @@
 """Read tables from files of many formats, and prepare them for fitting or scoring."""
 
-from ..scorecard import Input
+from ..column_types import Input
 from .features import Rules
 from .read import read_source
 from .source import DataError, Source

@@ -17,7 +17,7 @@ from pyarrow import types
 from sparseauc.utils.text import listed, quoted
 from sparseauc.utils.types import Mask
 
-from ..scorecard import Input
+from ..column_types import Input
 from .columns import count_distinct
 
 # A column with such an AUC alone, or such a correlation with the outcome, may leak it.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sparseauc.utils.text import listed, quoted, shortened
 
-from ..scorecard import ColumnType, Input, Kind
+from ..column_types import ColumnType, Input, Kind
 from .columns import (
     count_distinct,
     indicator,

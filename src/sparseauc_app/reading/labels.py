@@ -1,9 +1,11 @@
 """Labels of the outcome: which class is positive, which rows count, and what a model knows."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +13,11 @@ import numpy.typing as npt
 from sparseauc.utils.text import listed
 from sparseauc.utils.types import Array, Mask
 
-from ..scorecard import ScoreCard
 from .columns import is_given, is_number, texts
 from .source import DataError, Source
+
+if TYPE_CHECKING:
+    from ..scorecard import ScoreCard
 
 Labels = npt.NDArray[np.object_]
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from sparseauc.utils.text import quoted, shortened
 
-from ..scorecard import Mark
+from ..column_types import Mark
 
 
 class Marks(NamedTuple):

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from ..scorecard import Mark
+from ..column_types import Mark
 from . import formats
 from .source import COMPRESSIONS, MOST_BYTES, DataError, Source, read_by
 from .text import read_text

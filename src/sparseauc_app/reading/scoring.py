@@ -1,6 +1,9 @@
 """Read a model's columns from a new table, by name and by their types in training."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +13,14 @@ import pyarrow.compute as pc
 from sparseauc.utils.text import quoted, shortened
 from sparseauc.utils.types import Array
 
-from ..scorecard import ColumnType, ScoreCard, Term
+from ..column_types import ColumnType
 from ..shifts import FAR, compare_columns
 from .columns import indicator, is_given, is_text, kind_of, numbers, texts
 from .numbers import Marks, parse_numbers
 from .source import DataError, Source, unknown_column_error
+
+if TYPE_CHECKING:
+    from ..scorecard import ScoreCard, Term
 
 # Share of rows outside the range of training from which a column is warned of.
 MANY_OUTSIDE = 0.2
@@ -146,8 +152,7 @@ def _read_indicator(
         )
     entries = texts(column)
     unseen = np.full(entries.size, None, object)
-    if of.levels:  # which cards of version 0.1 do not have
-        # Levels of old versions may have blanks around them.
+    if of.levels:
         known = [level.strip() for level in of.levels]
         new = is_given(entries) & ~np.isin(entries.astype(str), known)
         unseen[new], entries[new] = entries[new], None

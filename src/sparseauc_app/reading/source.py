@@ -1,5 +1,7 @@
 """The contents of a file, as read."""
 
+from __future__ import annotations
+
 import bz2
 import gzip
 import lzma
@@ -9,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +20,12 @@ import scipy.sparse as sp
 
 from sparseauc.utils.text import did_you_mean, quoted, shortened
 
-from ..scorecard import Mark, ScoreCard
+from ..column_types import Mark
 from .columns import dense_column, is_sparse
 from .numbers import Marks
+
+if TYPE_CHECKING:
+    from ..scorecard import ScoreCard
 
 # Text of more bytes than this, unpacked, is read only if asked for: a small archive, or a device,
 # may hold more than fits into memory.
@@ -113,6 +118,8 @@ def source_of(X: Any, card: ScoreCard | None = None) -> Source:
     if card is None or matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         also = "" if card is None else ", or a matrix of numbers"
         raise DataError(f"X must be a data frame{also}")
+    if any(term.level is not None or term.above is not None for term in card.terms):
+        raise DataError("the model reads text, or cuts numbers: X must be a data frame")
     if matrix.shape[1] != len(card.columns):
         raise DataError(
             f"X has {matrix.shape[1]} columns, but the model was fitted to {len(card.columns)}"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sparseauc.errors import InputError
 from sparseauc.utils.types import Array, Mask
 
-from ..scorecard import ColumnType, FollowUp
+from ..column_types import ColumnType, FollowUp
 from .features import Rules
 from .scoring import read_numbers
 from .source import DataError, Source, unknown_column_error

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sparseauc.utils.text import listed, quoted, shortened
 from sparseauc.utils.types import Array
 
-from ..scorecard import ColumnType, FollowUp, Input
+from ..column_types import ColumnType, FollowUp, Input
 from .checks import (
     find_copies,
     find_ids,

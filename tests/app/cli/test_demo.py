@@ -9,10 +9,10 @@ import pytest
 
 from commands import run
 from sparseauc_app.cli import demo
-from sparseauc_app.model_files import read_card
+from sparseauc_app.model_files import load_model
 
 FILES = [
-    "costs.csv", "followed.csv", "model.skops", "new_patients.csv", "other_hospital.csv",
+    "costs.csv", "followed.csv", "model.json", "new_patients.csv", "other_hospital.csv",
     "patients.csv", "report.html", "signs.csv", "two_hospitals.csv",
 ]  # fmt: skip
 
@@ -48,11 +48,11 @@ def test_the_commands_shown_do_what_was_shown(shown):
     assert [one[:2] for one in (fit, predict, compare)] == [
         ["sparseauc", name] for name in ("fit", "predict", "compare")
     ]
-    before = read_card(out / "model.skops")
+    before = load_model(out / "model.json")
     again = run(*fit[1:])
     assert again.exit_code == 0, again.output
     assert again.stdout in text
-    assert read_card(out / "model.skops").terms == before.terms
+    assert load_model(out / "model.json").terms == before.terms
     scores = run(*predict[1:]).stdout
     assert scores in text
     assert len(scores.splitlines()) == 1 + demo.NEW

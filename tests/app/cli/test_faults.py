@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def fit(folder, *more, out="m.skops"):
+def fit(folder, *more, out="m.json"):
     return run("fit", folder / "t.csv", "-t", "y", "-k", 2, "--alpha", 1, "--quick", "--out",
                folder / out, *more)  # fmt: skip
 
@@ -36,7 +36,7 @@ def fit(folder, *more, out="m.skops"):
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 def test_standard_output_on_a_full_disk(folder):
-    command = [sys.executable, "-m", "sparseauc_app", "predict", "m.skops", "t.csv"]
+    command = [sys.executable, "-m", "sparseauc_app", "predict", "m.json", "t.csv"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 5
@@ -48,7 +48,7 @@ def test_standard_output_on_a_full_disk(folder):
 
 @pytest.mark.slow
 def test_a_pipe_that_nobody_reads(folder):
-    command = [sys.executable, "-m", "sparseauc_app", "predict", "m.skops", "t.csv"]
+    command = [sys.executable, "-m", "sparseauc_app", "predict", "m.json", "t.csv"]
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(command, cwd=folder, stdout=writer, stderr=subprocess.PIPE, text=True)
@@ -59,15 +59,15 @@ def test_a_pipe_that_nobody_reads(folder):
 
 
 def test_force_keeps_permissions_and_links(folder):
-    model = folder / "private.skops"
+    model = folder / "private.json"
     model.write_bytes(b"")
     model.chmod(0o600)
-    assert fit(folder, "--force", out="private.skops").exit_code == 0
+    assert fit(folder, "--force", out="private.json").exit_code == 0
     assert stat.S_IMODE(model.stat().st_mode) == 0o600
     assert model.stat().st_size > 0
-    link = folder / "link.skops"
+    link = folder / "link.json"
     link.symlink_to(model)
-    result = fit(folder, "--force", out="link.skops")
+    result = fit(folder, "--force", out="link.json")
     assert result.exit_code == 5
     assert f"is a link: give the file it leads to, {model}" in result.stderr
     assert link.is_symlink()
@@ -75,16 +75,16 @@ def test_force_keeps_permissions_and_links(folder):
 
 def test_control_characters_are_not_printed_by_an_export(folder):
     for kind in ("sql", "r"):
-        result = run("export", folder / "m.skops", "--to", kind)
+        result = run("export", folder / "m.json", "--to", kind)
         assert result.exit_code == 5
         assert "\x1b" not in result.stdout
-    done = run("export", folder / "m.skops", "--to", "sql", "--out", folder / "m.sql")
+    done = run("export", folder / "m.json", "--to", "sql", "--out", folder / "m.sql")
     assert done.exit_code == 0
     assert "\x1b[2J" in (folder / "m.sql").read_text()
 
 
 def test_so_many_points_are_refused(folder):
-    assert fit(folder, "--points", 1_000_000, out="p.skops").exit_code == 2
+    assert fit(folder, "--points", 1_000_000, out="p.json").exit_code == 2
 
 
 def test_a_suggested_command_replaces_options():
@@ -96,9 +96,9 @@ def test_a_suggested_command_replaces_options():
 
 
 def test_no_job_and_clipped_points_are_refused(folder):
-    none = fit(folder, "--jobs", 0, out="j.skops")
+    none = fit(folder, "--jobs", 0, out="j.json")
     assert none.exit_code == 2
     assert "--jobs must be a number other than 0" in none.output
-    points = fit(folder, "--points", 5, "--transform", "clip=0.1", out="j.skops")
+    points = fit(folder, "--points", 5, "--transform", "clip=0.1", out="j.json")
     assert points.exit_code == 3
     assert "leave out --transform clip, or give clip=none" in points.output

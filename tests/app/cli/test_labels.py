@@ -22,7 +22,7 @@ def written(tmp_path_factory):
         return folder / name
 
     train = write("train.csv", lambda label, _: label)
-    model = folder / "model.skops"
+    model = folder / "model.json"
     run("fit", train, "-t", "y", "-k", 2, "--alpha", 1, "--quick", "--out", model)
     return write, train, model
 
@@ -57,7 +57,7 @@ def test_unknown_labels_are_refused_by_name(written, command):
 def test_labels_of_a_model_of_several_negative_labels(written):
     write, _, _ = written
     three = write("three.csv", lambda label, i: "ill" if label else ("well" if i % 4 else "so-so"))
-    model = three.parent / "three.skops"
+    model = three.parent / "three.json"
     run(
         "fit",
         three,

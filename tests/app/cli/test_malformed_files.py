@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from sparseauc_app.cli import app
-from sparseauc_app.model_files import read_card
+from sparseauc_app.model_files import load_model
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +65,7 @@ def folder(tmp_path_factory):
 
 def fit(folder, name, content):
     """Run the command on a file in a clean folder; return the result and what it left there."""
-    table, out = folder / name, folder / "model.skops"
+    table, out = folder / name, folder / "model.json"
     table.write_bytes(content)
     arguments = ["fit", str(table), "--target", "y", "-k", "2", "--alpha", "1", "--quick"]
     arguments += ["--missing", "median", "--text", "drop", "--out", str(out)]
@@ -78,8 +78,8 @@ def fit(folder, name, content):
 
 def check(result, left, folder):
     if result.exit_code == 0:
-        assert [path.name for path in left] == ["model.skops"]
-        assert read_card(left[0]).terms is not None
+        assert [path.name for path in left] == ["model.json"]
+        assert load_model(left[0]).terms is not None
         left[0].unlink()
         return
     # Typer ends in SystemExit; any other exception would have been a traceback.

@@ -92,7 +92,7 @@ def test_outcomes_that_are_not_named_are_listed(tmp_path, monkeypatch):
 def test_predictions_as_json_and_as_a_workbook(tmp_path, expected):
     named = FRAME.assign(id=[f"=p{i}" for i in range(N)])
     named.to_csv(tmp_path / "t.csv", index=False)
-    model = tmp_path / "m.skops"
+    model = tmp_path / "m.json"
     run("fit", tmp_path / "t.csv", *HOW[:-1], "--ids", "id", "--out", model)
     found = json.loads(run("predict", model, tmp_path / "t.csv", "--json").stdout)
     assert found["ids"][:2] == ["=p0", "=p1"]

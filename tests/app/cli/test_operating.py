@@ -12,8 +12,9 @@ from commands import run
 from sparseauc.operating_points import judge_threshold
 from sparseauc.selection.confidence import variance_inflation
 from sparseauc_app.fitting import FitSettings, fit_table
-from sparseauc_app.model_files import load_model, read_card
+from sparseauc_app.model_files import load_model
 from sparseauc_app.reading import Rules, read_source, training_table
+from sparseauc_app.scorecard import Calibration
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -26,7 +27,7 @@ FRAME = pd.DataFrame(X, columns=list("abcdef")).assign(y=np.where(Y, "ill", "wel
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("points")
     FRAME.to_csv(folder / "t.csv", index=False)
-    for name, more in (("m.skops", ()), ("quick.skops", ("--quick",))):
+    for name, more in (("m.json", ()), ("quick.json", ("--quick",))):
         result = run(
             "fit", folder / "t.csv", "-t", "y", "--positive", "ill", "-k", 2, "--alpha", 1,
             "--out", folder / name, *more,
@@ -50,7 +51,7 @@ def test_out_of_fold_scores_are_on_the_scale_of_the_model(summary):
 
 
 def test_points_are_those_of_out_of_fold_scores_and_on_the_card(folder, summary):
-    kept = read_card(folder / "m.skops").summary["operating_points"]
+    kept = load_model(folder / "m.json").summary["operating_points"]
     assert [point["name"] for point in kept] == [
         "default", "Youden", "sensitivity 90 %", "sensitivity 95 %", "specificity 90 %",
         "specificity 95 %",
@@ -65,16 +66,16 @@ def test_points_are_those_of_out_of_fold_scores_and_on_the_card(folder, summary)
 
 
 def test_the_terminal_shows_them_within_80_characters(folder):
-    shown = run("show", folder / "m.skops").stdout.splitlines()
+    shown = run("show", folder / "m.json").stdout.splitlines()
     lines = [line for line in shown if line.startswith((" default", " Youden", " sens", " spec"))]
     assert len(lines) == 6
     assert all(len(line) <= 80 and "…" not in line for line in lines)
-    assert not any("Youden" in line for line in run("show", folder / "quick.skops").stdout)
+    assert not any("Youden" in line for line in run("show", folder / "quick.json").stdout)
 
 
 def predicted(folder, *more):
     return pd.read_csv(
-        io.StringIO(run("predict", folder / "m.skops", folder / "t.csv", *more).stdout)
+        io.StringIO(run("predict", folder / "m.json", folder / "t.csv", *more).stdout)
     )
 
 
@@ -105,22 +106,20 @@ def test_labels_that_reach_a_sensitivity_or_specificity(folder, summary, share):
 
 def test_risks_are_those_of_log_odds(folder, summary):
     found = predicted(folder)
-    calibration = json.loads(run("show", folder / "m.skops", "--json").stdout)["calibration"]
-    assert calibration == {
-        "slope": 1.0, "intercept": 0.0, "n_positive": Y.sum(), "n_negative": (~Y).sum()
-    }  # fmt: skip
+    calibration = load_model(folder / "m.json").calibration
+    assert calibration == Calibration(1.0, 0.0, Y.sum(), (~Y).sum())
     np.testing.assert_allclose(found["risk"], summary.classifier.predict_proba(X)[:, 1], rtol=1e-6)
 
 
 def test_points_are_totals_everywhere(folder):
-    model = folder / "points.skops"
+    model = folder / "points.json"
     result = run(
         "fit", folder / "t.csv", "-t", "y", "--positive", "ill", "-k", 2, "--points", 3,
         "--transform", "cut=deciles",
         "--out", model,
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    card = read_card(model)
+    card = load_model(model)
     assert card.total
     assert card.intercept == 0.0
     found = pd.read_csv(io.StringIO(run("predict", model, folder / "t.csv").stdout))
@@ -138,9 +137,9 @@ def test_points_are_totals_everywhere(folder):
 @pytest.mark.parametrize(
     ("model", "arguments", "says"),
     [
-        ("m.skops", ("--threshold", 1, "--sensitivity", 0.9), "different thresholds"),
-        ("m.skops", ("--risk", 10), "--risk must be between 0 and 1, got 10"),
-        ("quick.skops", ("--sensitivity", 0.9), "without nested cross-validation"),
+        ("m.json", ("--threshold", 1, "--sensitivity", 0.9), "different thresholds"),
+        ("m.json", ("--risk", 10), "--risk must be between 0 and 1, got 10"),
+        ("quick.json", ("--sensitivity", 0.9), "without nested cross-validation"),
     ],
 )
 def test_what_is_not_known_is_refused(folder, model, arguments, says):

@@ -17,14 +17,14 @@ def folder(tmp_path_factory):
     result = run(
         "fit", folder / "old.csv", "-t", "sepsis", "--positive", "yes", "--ids", "patient",
         "--text", "one-hot", "--missing", "median", "-k", 5, "--alpha", 1,
-        "--out", folder / "m.skops",
+        "--out", folder / "m.json",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     return folder
 
 
 def test_numbers_groups_and_a_report(folder):
-    arguments = ("validate", folder / "m.skops", folder / "new.csv", "--by", "site")
+    arguments = ("validate", folder / "m.json", folder / "new.csv", "--by", "site")
     result = run(*arguments, "--report", folder / "v.html")
     assert result.exit_code == 0, result.output
     assert "Expected from nested cross-validation" in result.stdout
@@ -41,14 +41,14 @@ def test_few_rows_as_json(folder):
     """With few rows the limit of a moved mean is its standard error, a number of NumPy."""
     lines = (folder / "new.csv").read_text().splitlines()[:41]
     (folder / "few.csv").write_text("\n".join(lines))
-    result = run("validate", folder / "m.skops", folder / "few.csv", "--json")
+    result = run("validate", folder / "m.json", folder / "few.csv", "--json")
     assert result.exit_code == 0, result.output
     assert {column["moved"] for column in json.loads(result.stdout)["columns"]} <= {True, False}
 
 
 def test_predict_and_validate_agree(folder):
     both = [
-        json.loads(run(name, folder / "m.skops", folder / "new.csv", "--json").stdout)["auc"]
+        json.loads(run(name, folder / "m.json", folder / "new.csv", "--json").stdout)["auc"]
         for name in ("predict", "validate")
     ]
     assert both[0]["auc"] == both[1]["auc"]
@@ -59,16 +59,16 @@ def test_predict_and_validate_agree(folder):
     [(["--by", "nowhere"], 3), (["--report", "x.pdf"], 2), (["--format", "delimiter=::"], 3)],
 )
 def test_misuse(folder, arguments, code):
-    result = run("validate", folder / "m.skops", folder / "new.csv", *arguments)
+    result = run("validate", folder / "m.json", folder / "new.csv", *arguments)
     assert result.exit_code == code
     assert result.stdout == ""
 
 
 def test_another_score_and_an_updated_model(folder):
-    arguments = ("validate", folder / "m.skops", folder / "new.csv")
+    arguments = ("validate", folder / "m.json", folder / "new.csv")
     result = run(*arguments, "--risk-column", "age (years)")
     assert "model minus age (years)" in result.stdout, result.output
-    out = folder / "updated.skops"
+    out = folder / "updated.json"
     result = run(*arguments, "--update", "slope", "--out", out)
     assert result.exit_code == 0, result.output
     assert "Recalibrated (slope and intercept) on 300 rows of new.csv" in result.stderr
@@ -76,4 +76,4 @@ def test_another_score_and_an_updated_model(folder):
     assert again["calibration"]["slope"] == pytest.approx(1, abs=1e-6)
     assert "Recalibrated (slope and intercept)" in run("show", out).stdout
     assert run(*arguments, "--update", "slope").exit_code == 2
-    assert run(*arguments, "--out", folder / "x.skops").exit_code == 2
+    assert run(*arguments, "--out", folder / "x.json").exit_code == 2

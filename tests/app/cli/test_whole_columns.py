@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sparseauc_app.cli import app
-from sparseauc_app.model_files import read_card
+from sparseauc_app.model_files import load_model
 
 
 @pytest.fixture
@@ -74,13 +74,13 @@ def test_with_signs_levels_are_chosen_one_by_one(table, tmp_path):
 
 
 def test_a_column_counts_once_and_its_levels_follow_each_other(table, tmp_path):
-    model, page = tmp_path / "m.skops", tmp_path / "r.html"
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
     command = ["fit", str(table[0]), "-t", "dead", "-k", "3", "--alpha", "1",
                "--out", str(model), "--report", str(page)]  # fmt: skip
     run = CliRunner().invoke(app, command)
     assert run.exit_code == 0, run.output
     assert "4 columns to choose from" in run.output
-    card = read_card(model)
+    card = load_model(model)
     levels = sum(term.level is not None for term in card.terms)
     assert f"3 columns ({len(card.terms)} with the levels of text)" in run.output
     assert card.summary["k"] == 3 < 3 + levels

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from browser import DESK, PHONE, Visit, check_page
 
-from sparseauc_app.report import (
+from sparseauc_app.pages import (
     Code,
     Figure,
     Listing,
@@ -18,7 +18,7 @@ from sparseauc_app.report import (
     Series,
     palette,
 )
-from sparseauc_app.report.html import render
+from sparseauc_app.pages.html import render
 
 NASTY = "</script><img src=x onerror=alert(1)> & \"quotes\" 'too' <!-- {{ 7*7 }} $x_1$ %{x} 基因 π"
 

@@ -14,7 +14,7 @@ from example_report import example_report
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparseauc_app.report import (
+from sparseauc_app.pages import (
     Figure,
     Listing,
     Note,
@@ -25,8 +25,8 @@ from sparseauc_app.report import (
     palette,
     tables,
 )
-from sparseauc_app.report.html import render
-from sparseauc_app.report.tables import to_csv
+from sparseauc_app.pages.html import render
+from sparseauc_app.pages.tables import to_csv
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
 
@@ -249,7 +249,7 @@ def test_same_report_same_page(report, page, tmp_path):
     # Another process hashes strings in another order.
     code = (
         "from example_report import example_report as r; "
-        "from sparseauc_app.report.html import render; "
+        "from sparseauc_app.pages.html import render; "
     )
     code += "import sys; sys.stdout.buffer.write(render(r()).encode())"
     outcome = subprocess.run(
@@ -260,7 +260,7 @@ def test_same_report_same_page(report, page, tmp_path):
 
 @pytest.mark.slow
 def test_importing_reports_imports_no_libraries_for_them():
-    code = "import sys, sparseauc_app.report; "
+    code = "import sys, sparseauc_app.pages; "
     code += "print([n for n in ('jinja2', 'matplotlib') if n in sys.modules])"
     outcome = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True

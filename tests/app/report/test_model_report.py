@@ -23,13 +23,14 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc_confidence_interval, fold_standard_error
 from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc.selection import replacements
+from sparseauc_app.evaluation.alternatives import find_alternatives
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.formatting import percent
+from sparseauc_app.pages import Code, Figure, Listing, build_model_report
+from sparseauc_app.pages.html import render
+from sparseauc_app.pages.tables import columns
 from sparseauc_app.reading import Input, Table
-from sparseauc_app.report import Code, Figure, Listing, build_model_report
-from sparseauc_app.report.html import render
-from sparseauc_app.report.tables import columns
 
 NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
 
@@ -402,12 +403,10 @@ def test_replacements_and_other_lists(fixed, fixed_report):
     losses = {names_: loss(list(names_)) for names_ in combinations(range(12), 3)}
     least = min(losses.values())
     near = {places for places, value in losses.items() if 1 - value >= 0.98 * (1 - least)}
-    found = fixed.alternatives.near_equal
+    found = find_alternatives(fixed).near_equal
     assert found.complete
     assert {tuple(names.index(name) for name in one) for one in found.lists} == near
-    about = fixed.to_dict()["alternatives"]
-    assert about["lists_found"] == len(near)
-    assert len(about["in_all"]) == len(set.intersection(*map(set, near)))
+    assert len(found.in_all) == len(set.intersection(*map(set, near)))
     told = f"{len(near)} lists" if len(near) > 1 else "No other list of the same length"
     assert told in words(fixed_report)
 
@@ -416,8 +415,9 @@ def test_replacements_and_other_lists(fixed, fixed_report):
 def test_other_lists_are_named_by_what_differs():
     table = make_table(d=20, mu=0.15)
     summary = fit_table(table, FitSettings(k=4, alpha=10.0, stability_pairs=0))
-    report = build_model_report(evaluate(summary))
-    shown, found = element(report, "other-lists").frame, summary.alternatives
+    evaluation = evaluate(summary)
+    report = build_model_report(evaluation)
+    shown, found = element(report, "other-lists").frame, evaluation.alternatives
     own = set(summary.columns["column"])
     assert len(shown) == min(10, len(found.near_equal.lists)) > 2
     assert shown["Without"][0] == shown["Instead"][0] == "–"
@@ -433,7 +433,7 @@ def test_a_level_is_no_replacement_for_another():
     table = make_table()
     inputs = tuple(Input(f"gene {j // 4}", level=str(j % 4)) for j in range(12))
     summary = fit_table(dataclasses.replace(table, inputs=inputs), FitSettings(k=3, alpha=1.0))
-    found = summary.alternatives.replacements
+    found = find_alternatives(summary).replacements
     assert len(found) == 9
     assert (found["column"].str[:6] != found["replacement"].str[:6]).all()
 
@@ -441,7 +441,7 @@ def test_a_level_is_no_replacement_for_another():
 @pytest.mark.slow
 def test_nothing_to_exchange():
     summary = fit_table(make_table(d=3), FitSettings(k=3, alpha=1.0, stability_pairs=0))
-    assert summary.alternatives is None
+    assert find_alternatives(summary) is None
     assert element(build_model_report(evaluate(summary)), "replacements") is None
 
 

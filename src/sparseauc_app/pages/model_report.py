@@ -53,7 +53,7 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     Returns
     -------
     Report
-        For :func:`~sparseauc_app.report.html.render`.
+        For :func:`~sparseauc_app.pages.html.render`.
 
     Examples
     --------

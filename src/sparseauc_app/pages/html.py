@@ -31,7 +31,7 @@ def render(report: Report) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = make_environment("sparseauc_app.report")
+    made = make_environment("sparseauc_app.pages")
     made.filters |= {"words": _words, "units": _with_units, "paragraphs": _paragraphs}
     made.globals |= {"columns": columns, "drawing": drawing, "csv_link": _csv_link}
     return made

@@ -35,7 +35,7 @@ class Words:
 
 @cache
 def _environment() -> Environment:
-    environment = make_environment("sparseauc_app.report", escape=False)
+    environment = make_environment("sparseauc_app.pages", escape=False)
     environment.filters |= {
         "count": count,
         "percent": percent,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..alternatives import WITHIN, Alternatives
+from ..evaluation.alternatives import WITHIN, Alternatives
 from .elements import Element, Listing, Note
 from .model_words import SAY
 

@@ -2,10 +2,8 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sparseauc.errors import ExchangeError, FoldsError
@@ -13,8 +11,9 @@ from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.near_equal import NearEqualLists, lists_near
 from sparseauc.selection.replacing import best_replacements, validated_aucs
 
-from .folds import splits_of
-from .reading import Table
+from ..card_making import fill_in
+from ..folds import splits_of
+from ..summary import FitSummary, chooses_by_exchanges, labels_for
 
 # Lists count as good as the best that lose at most this share of what it lowers the loss by; the
 # loss itself says little where a ridge shrinks all coefficients.
@@ -37,38 +36,24 @@ class Alternatives:
     near_equal: NearEqualLists
     lists: pd.DataFrame
 
-    def as_dict(self) -> dict[str, Any]:
-        """What JSON can hold."""
-        found = self.near_equal
-        return {
-            "replacements": self.replacements.to_dict("records"),
-            "within": WITHIN,
-            "lists_found": len(found.lists),
-            "complete": found.complete,
-            "in_all": found.in_all,
-            "in_most": found.in_most,
-            "in_none": len(found.in_none),
-            "lists": self.lists.to_dict("records"),
-        }
 
+def find_alternatives(summary: FitSummary) -> Alternatives | None:
+    """Find replacements and other lists.
 
-def find_alternatives(
-    classifier: Any, X: Any, table: Table, folds: npt.NDArray[np.integer]
-) -> Alternatives | None:
-    """Find replacements and other lists; None if no column can be exchanged or folds are too small.
-
-    X has no gaps, and ``folds`` says which fold tests each row.
+    None without nested folds, if no column can be exchanged, or if folds are too small.
     """
-    target = table.outcome.target if table.times is not None else classifier.classes_[table.y]
+    classifier, table, nested = summary.classifier, summary.table, summary.nested
+    if nested is None or not chooses_by_exchanges(classifier):
+        return None
+    X = fill_in(summary.model, table.X)
+    target = labels_for(classifier, table)
     try:
         with warnings.catch_warnings():
-            # X is the matrix that the model was fitted to, whose columns were named afterwards;
-            # what else there is to warn of was said by the fit.
-            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore", UserWarning)  # The fit said what there is to warn of.
             fitted = FittedList.from_model(classifier, X, target, **table.known(), times=True)
         fitted = fitted._replace(names=table.columns)
         ranking = table.outcome.ranking
-        splits = [split for split in splits_of(folds) if ranking.take(split[1]).informative]
+        splits = [split for split in splits_of(nested.folds) if ranking.take(split[1]).informative]
         splits = fitted.target.splits(splits, fitted.X, None, table.weight, None)
         origins = np.array([one.column for one in table.inputs])
         n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY
