@@ -25,8 +25,8 @@ class OfNumbers:
 
 
 class Fixed(OfNumbers, SparseConcordance):
-    def __init__(self, k=3, alpha=1.0, *, pair_weights="equal", horizon=None, limits=None):
-        super().__init__(k, alpha, pair_weights=pair_weights, horizon=horizon, limits=limits)
+    def __init__(self, k=3, alpha=1.0, *, horizon=None, limits=None):
+        super().__init__(k, alpha, horizon=horizon, limits=limits)
 
 
 @pytest.mark.filterwarnings("ignore:k=3 is greater")

@@ -11,11 +11,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_weights
-from ..chunks import Chunks
 from ..errors import InputError
 from ..labels import Weighting
 from ..moments.base import Quadratic
-from ..moments.chunked_pairs import GatheredPairs
 from ..moments.pairs import PairMoments
 from ..path.concordance import TimeTarget
 from ..path.folds import SplitPlan
@@ -25,12 +23,7 @@ from ._base import checks_parameters, names_columns
 from ._exchange import ExchangeModel, ListOfK
 from ._validated import ValidatedList
 
-PairWeights = Literal["equal", "uno"]
-
 _NONE: Indices = np.empty(0, np.int64)
-# Tables read in chunks are brought into memory up to this size, and beyond it some columns at a
-# time.
-_MOST_BYTES = 2**31
 # How often mean scores are smoothed over lengths before models are compared: concordances of folds
 # are noisier than AUCs of as many rows.
 _SMOOTHING = 4
@@ -49,7 +42,6 @@ def _has_hazards(model: Any) -> bool:
 class ConcordanceModel(ExchangeModel):
     """Base of the models that rank rows by the time to their event."""
 
-    pair_weights: PairWeights = "equal"
     horizon: float | None = None
 
     horizon_: float = field(init=False)
@@ -59,7 +51,6 @@ class ConcordanceModel(ExchangeModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ExchangeModel._parameter_constraints,
-        "pair_weights": [StrOptions({"equal", "uno"})],
         "horizon": [Interval(Real, 0, None, closed="neither"), None],
     }
 
@@ -125,17 +116,13 @@ class ConcordanceModel(ExchangeModel):
     ) -> tuple[Any, SurvivalTimes, Array | None]:
         """Check X, times and weights."""
         self._forget_fit()
-        chunks = self._as_chunks(X)
-        if chunks is None:
-            (X,) = self._check_table(X)
-        else:
-            X, chunks.n_passes = chunks, 0
-            n, d = chunks.shape
-            if 8 * n * d <= _MOST_BYTES:
-                (X,) = self._check_table(chunks.take(np.arange(n), np.arange(d)))
-            self.n_features_in_ = d
-            if chunks.feature_names is not None:
-                self.feature_names_in_ = chunks.feature_names
+        if self._as_chunks(X) is not None:
+            raise InputError(
+                f"{type(self).__name__} compares every row with others, and needs all of them in "
+                "memory: load them first, such as with numpy.load(path) or X.compute(), or fit "
+                "SparseAUCClassifier, which reads rows in chunks, to who has the event by a time"
+            )
+        (X,) = self._check_table(X)
         times = SurvivalTimes.from_target(y, needs_events=False)
         if X.shape[0] != len(times):
             raise InputError(
@@ -150,10 +137,10 @@ class ConcordanceModel(ExchangeModel):
 
     def _target(self, times: SurvivalTimes) -> TimeTarget:
         """Return the pairs to train with."""
-        return TimeTarget(times, self.horizon_ if self.pair_weights == "uno" else None)
+        return TimeTarget(times)
 
     def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
-        assert isinstance(quadratic, PairMoments | GatheredPairs)
+        assert isinstance(quadratic, PairMoments)
         return self._set_coef(coef, coef @ quadratic.centre.astype(coef.dtype))
 
     def __sklearn_tags__(self) -> Any:
@@ -180,12 +167,8 @@ class SparseConcordance(ListOfK, ConcordanceModel):
         Largest number of columns.
     alpha : float, default=1.0
         Ridge, on the standardised scale.
-    pair_weights : {"equal", "uno"}, default="equal"
-        Whether all pairs count the same, as in Harrell's C, or by the inverse square of the
-        probability not to be censored until the earlier event, as in Uno's C; only events before
-        ``horizon`` then count.
     horizon : float, optional
-        Time for Uno's weights; by which 80 % of the events have happened, by default.
+        Time that ``horizon_`` takes; by default that by which 80 % of the events have happened.
     limits : Limits, optional
         Limits on the list: signs, costs, families and more; see :class:`~sparseauc.Limits`.
 
@@ -292,7 +275,7 @@ class SparseConcordance(ListOfK, ConcordanceModel):
             With ``lower_bound_``, ``optimality_gap_`` and ``certificate_status_``.
         """
         check_is_fitted(self, "coef_")
-        other = type(self)(pair_weights=self.pair_weights, horizon=self.horizon)
+        other = type(self)(horizon=self.horizon)
         X, times, weight = other._check_times(X, y, sample_weight)
         if X.shape[1] != self.n_features_in_:
             raise InputError("X has other columns than that of the fit")
@@ -324,8 +307,6 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         or more, near lengths counting most.
     scoring : {"uno", "harrell"}, default="uno"
         What models are chosen by: Uno's C up to ``horizon``, or Harrell's C.
-    pair_weights : {"equal", "uno"}, default="equal"
-        As for :class:`SparseConcordance`.
     horizon : float, optional
         Time up to which events count in Uno's C, and that ``predict_risk`` is about. By default the
         time by which 80 % of the events have happened.
@@ -423,9 +404,7 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         """
         X, times, weight = self._check_times(X, y, sample_weight)
         target = self._within(self._target(times), X, weight, strata, stratum_weights)
-        # Splitters of rows that are read in chunks see times and groups only.
-        seen = times.time if isinstance(X, Chunks) else X
-        splits = target.splits(self.cv, seen, groups, weight, self.random_state)
+        splits = target.splits(self.cv, X, groups, weight, self.random_state)
         plan = SplitPlan.from_splits(splits, len(times), weight)
         n, d = X.shape
         smoothing = _SMOOTHING if d < n else 0
@@ -441,8 +420,4 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         return self._set_middle(coef, found.moments)
 
     def _target(self, times: SurvivalTimes) -> TimeTarget:
-        return TimeTarget(
-            times,
-            self.horizon_ if self.pair_weights == "uno" else None,
-            self.horizon_ if self.scoring == "uno" else None,
-        )
+        return TimeTarget(times, self.horizon_ if self.scoring == "uno" else None)

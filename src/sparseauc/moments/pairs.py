@@ -157,12 +157,6 @@ class PairMoments(Quadratic):
         total /= self._pairs.total
         return total if few is columns else total.T
 
-    def scatter(self, z: Array, cell: Indices) -> None:
-        """Set z of all columns, (n, d), and the stratum of each row, in the order of the rows."""
-        for rows, _, values in self._scanned(np.arange(self.n_features)):
-            z[self._pairs.rows[rows]] = values
-        cell[self._pairs.rows] = self._cell
-
     def _scanned(
         self, columns: Indices, of: Indices | None = None
     ) -> Iterator[tuple[slice, Array, Array]]:
@@ -195,7 +189,7 @@ class PairMoments(Quadratic):
             rows = slice(low, high)
             part = self._X[pairs.rows[rows]]
             part = _dense(part if every else part[:, columns])
-            subtract(part, self._cell[rows], origin)
+            _subtract(part, self._cell[rows], origin)
             yield rows, part
             low = high
 
@@ -212,7 +206,7 @@ def _dense(rows: Any) -> Array:
 
 
 @kernel
-def subtract(part, cell, origin):  # type: ignore[no-untyped-def]
+def _subtract(part, cell, origin):  # type: ignore[no-untyped-def]
     """Take the origin of its stratum from each row."""
     for i in range(part.shape[0]):
         about = origin[cell[i]]

@@ -12,7 +12,6 @@ from joblib import Parallel, delayed
 from ..chunks import Chunks
 from ..errors import FoldsError, InputError
 from ..labels import Labels, StrataWarning, Weighting
-from ..moments.chunked_pairs import GatheredPairs, gather_pairs
 from ..moments.pairs import PairMoments
 from ..survival import (
     ComparablePairs,
@@ -30,19 +29,18 @@ from .validation import Models, narrow
 class TimeTarget:
     """Times to event: the squared loss over comparable pairs, and their concordance.
 
-    Events count the same in training and validation by default, and Uno's weights up to a horizon
-    where ``horizon`` and ``validation_horizon`` give one. With strata, only pairs of one count.
+    All pairs count the same in training. In validation they count by Uno's weights up to a
+    ``horizon`` where there is one. With strata, only pairs of one count.
     """
 
     times: SurvivalTimes
     horizon: float | None = None
-    validation_horizon: float | None = None
     within_strata: Labels | None = None  # rows with an event, and the strata of all rows
 
     @property
     def validated_until(self) -> float:
         """Events before this time count in validation."""
-        return np.inf if self.validation_horizon is None else self.validation_horizon
+        return np.inf if self.horizon is None else self.horizon
 
     @property
     def labels(self) -> Labels:
@@ -58,24 +56,18 @@ class TimeTarget:
 
     def validation_pairs(self, weight: Array) -> ComparablePairs:
         """Pairs that count in validation, of the rows of weight above 0."""
-        return self._pairs(weight, self.validation_horizon)
+        return self._pairs(weight, self.horizon)
 
-    def moments(self, table: Any, weight: Array | None) -> PairMoments | GatheredPairs:
+    def moments(self, table: Any, weight: Array | None) -> PairMoments:
         """Moments of the rows of weight above 0."""
-        pairs = self._pairs(weight, self.horizon)
-        if isinstance(table, Chunks):
-            return gather_pairs(table, [pairs])[0]
-        return PairMoments(table, pairs)
+        return PairMoments(table, self._pairs(weight))
 
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
         """Moments of the training rows of each split, and of all rows."""
+        del chunks
         weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
-        every = [self._pairs(weight, self.horizon) for weight in weights]
-        gathered = table is chunks
-        sets: Sequence[PairMoments | GatheredPairs] = (
-            gather_pairs(chunks, every) if gathered else [PairMoments(table, one) for one in every]
-        )
-        return TrainingSets(sets[:-1], sets[-1], [one.centre for one in sets], gathered)
+        sets = [self.moments(table, weight) for weight in weights]
+        return TrainingSets(sets[:-1], sets[-1], [one.centre for one in sets])
 
     def validate(
         self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
@@ -102,7 +94,7 @@ class TimeTarget:
     ) -> Self:
         """The same, with pairs of one stratum only; rows of strata without any count nothing."""
         every = self.labels.numbered(strata)
-        pairs = replace(self, within_strata=every)._pairs(weight, self.horizon)
+        pairs = replace(self, within_strata=every)._pairs(weight)
         counts = np.bincount(pairs.cell, pairs.first * pairs.after, len(every))
         if not counts.any():
             raise InputError(
@@ -162,18 +154,18 @@ class TimeTarget:
         for split, rows in judged:
             inside = np.zeros(len(self.times))
             inside[rows] = one[rows]
-            sides = (
-                ("training", plan.training_weights(split), self.horizon),
-                ("validation", inside, self.validation_horizon),
-            )
-            for name, weight, horizon in sides:
-                if not self._pairs(weight, horizon).total > 0:
+            sides = {
+                "training": self._pairs(plan.training_weights(split)),
+                "validation": self.validation_pairs(inside),
+            }
+            for name, pairs in sides.items():
+                if not pairs.total > 0:
                     raise FoldsError(
                         f"no two {name} rows of split {split} can be compared, as too few have an "
                         "event: use fewer folds, or give a later horizon"
                     )
 
-    def _pairs(self, weight: Array | None, horizon: float | None) -> ComparablePairs:
+    def _pairs(self, weight: Array | None, horizon: float | None = None) -> ComparablePairs:
         event_weight = None
         if horizon is not None:
             # Of all rows: how rows are censored tells nothing of their columns.
