@@ -34,7 +34,7 @@ $(VENV)/.stamp-reproduction: reproduction/pyproject.toml $(VENV)/.stamp
 $(VENV)/.kernels: | $(VENV)/.stamp
 	@echo "Compiling kernels for this machine (about a minute, once)"
 	@$(BIN)/python -c "from pathlib import Path; from sparseauc_app.cli import app, demo; demo.PATIENTS = 120; \
-		demo.run_demo(Path('$(VENV)/first-demo'), 0, app)" > $(VENV)/first-demo.log 2>&1
+		demo.run_demo(Path('$(VENV)/first-demo'), app)" > $(VENV)/first-demo.log 2>&1
 	@touch $@
 
 demo: $(VENV)/.kernels

@@ -5,6 +5,7 @@ nothing.
 """
 
 import ast
+import contextlib
 import functools
 import inspect
 import io
@@ -73,7 +74,8 @@ def trace(call: Callable[[], object]) -> tuple[int, int]:
 
     sys.setprofile(profile)
     try:
-        call()
+        with contextlib.redirect_stdout(io.StringIO()):
+            call()
     finally:
         sys.setprofile(None)
     return len(seen), len({code.co_filename for code in seen})
@@ -216,7 +218,7 @@ def walks() -> dict[str, tuple[int, int]]:
         table = Path(folder) / "table.csv"
         header = ",".join([*(f"x{j}" for j in range(20)), "outcome"])
         np.savetxt(table, np.column_stack([X, y]), "%.4f", ",", header=header, comments="")
-        arguments = ["fit", str(table), "--target", "outcome", "--quiet", "--force"]
+        arguments = ["fit", str(table), "--target", "outcome", "--force"]
         report = ["--report", str(Path(folder) / "report.html")]
         for name, more in (("sparseauc fit", []), ("sparseauc fit --report", report)):
             found[name] = trace(lambda more=more: app([*arguments, *more], standalone_mode=False))

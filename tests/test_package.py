@@ -82,7 +82,7 @@ def test_help_shows_flags_without_a_type():
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "bool" not in text
     assert "--columns" in text
-    assert "--quiet" in text
+    assert "--json" in text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to send")

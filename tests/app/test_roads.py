@@ -51,7 +51,7 @@ DRAWN = {"transform", "missing", "text", "points", "numeric", "limits", "quick",
 ELSEWHERE = {
     "table", "positive", "negative", "exclude", "groups", "strata",
     "format", "rule",
-    "seed", "jobs", "label", "out", "report", "force", "quiet", "as_json",
+    "seed", "jobs", "out", "report", "force", "as_json",
 }  # fmt: skip
 LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]
 N = 80
@@ -210,7 +210,7 @@ def run(*arguments):
 
 
 def by_command(model, new, *, calibrated):
-    printed = run("predict", model, new, "--missing", "empty")
+    printed = run("predict", model, new)
     table = list(csv.DictReader(io.StringIO(printed)))
     assert [row["id"] for row in table] == [ids(i) for i in range(len(table))]
     score = "total" if "total" in table[0] else "score"

@@ -63,7 +63,7 @@ def found(fitted, folder):
 
 def test_auc_against_the_one_promised(fitted, found):
     frame = cohort(1)
-    scores = fitted.model.decision_function(frame[list("abcde")])
+    scores = fitted.model.decision_function(frame[list("abcde")].to_numpy())
     np.testing.assert_allclose(found.scores, scores, rtol=1e-9)
     assert found.interval == auc_confidence_interval(frame["y"] == "ill", found.scores)
     assert found.promised.auc == fitted.nested.interval.auc

@@ -52,7 +52,6 @@ def _show_demo(
     out: Annotated[
         Path, typer.Option(help="Output folder. Files of an earlier demo are replaced.")
     ] = Path("demo-output"),
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
 ) -> None:
     """Fit, predict and compare on simulated patients, and show each command.
 
@@ -60,7 +59,7 @@ def _show_demo(
     """
     from .demo import run_demo
 
-    run_demo(out, seed, app)
+    run_demo(out, app)
 
 
 _commands = {

@@ -1,7 +1,7 @@
 """Print results: the same after fitting and from a model file."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -14,25 +14,17 @@ from sparseauc.utils.text import printable
 
 from ..formatting import auc_text, count, point_row, short_list_row
 from ..scorecard import ScoreCard
-from ._options import Output
 
 
-def print_result(
-    output: Output,
-    content: Mapping[str, Any],
-    written: Sequence[str],
-    notes: Iterable[str] = (),
-    warnings: Iterable[str] = (),
-    show: Callable[[], None] = lambda: None,
-) -> None:
-    """Print a result as JSON, or call ``show``, with notes before it and the files after it."""
-    if output.as_json:
-        typer.echo(json.dumps({**content, "written": written}, ensure_ascii=False))
-    elif not output.quiet:
-        print_notes(notes, warnings)
-        show()
-        for name in written:
-            typer.echo(f"Written: {name}")
+def print_json(content: Mapping[str, Any], written: Sequence[str] = ()) -> None:
+    """Print a result, and the files that were written, as JSON."""
+    typer.echo(json.dumps({**content, "written": written}, ensure_ascii=False))
+
+
+def print_written(written: Sequence[str]) -> None:
+    """Print the names of files that were written."""
+    for name in written:
+        typer.echo(f"Written: {name}")
 
 
 def print_card(card: ScoreCard) -> None:

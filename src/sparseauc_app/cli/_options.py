@@ -64,22 +64,7 @@ ModelFile = Annotated[
     Path,
     typer.Argument(metavar="MODEL", show_default=False, help="File written by sparseauc fit."),
 ]
-Ids = Annotated[
-    str | None,
-    reading(help="Column of row identifiers. Not used as a predictor; copied to the output."),
-]
-Seed = Annotated[int, fitting(min=0, metavar="N", help="Random seed.")]
-LimitsGiven = Annotated[
-    list[str] | None,
-    fitting(
-        "--limits",
-        metavar="FILE|NAME=X",
-        help="Limits on the list: a CSV file with a column name and any of sign, cost, family, "
-        "column_group and include; a TOML file; or one limit, such as budget=40, or "
-        "always_include=NAME for a column that must be on the list. Can be repeated.",
-    ),
-]
-Quiet = Annotated[bool, output("--quiet", "-q", help="Print errors only.")]
+Force = Annotated[bool, output("--force", help="Replace files that exist.")]
 Json = Annotated[bool, output("--json", help="Print the result as JSON.")]
 
 
@@ -133,7 +118,10 @@ class Training:
         reading(metavar="NAME", help="Column that says what each row counts, such as sampling "
             "weights: in fitting, validation and the AUC."),
     ] = None  # fmt: skip
-    ids: Ids = None
+    ids: Annotated[
+        str | None,
+        reading(help="Column of row identifiers. Not used as a predictor; predict copies it."),
+    ] = None
     text: Annotated[
         str,
         reading(metavar="HOW", help="Text columns: auto chooses each with all its levels or not at "
@@ -179,21 +167,6 @@ class Training:
                 f"{self.horizon!r}"
             )
         return {"horizon": horizon, "within": bool(within)}
-
-
-@dataclass(frozen=True)
-class NewLabels:
-    """Labels of the outcome in new rows."""
-
-    positive: Annotated[
-        str | None,
-        reading(help="Label of the positive class in TABLE. By default that of the model."),
-    ] = None
-    negative: Annotated[
-        str | None,
-        reading(help="Label of the negative class in TABLE. Rows with other labels are left out of "
-            "the AUC; without it they are refused."),
-    ] = None  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -247,12 +220,3 @@ def read_assignments(given: Sequence[str], option: str, names: Sequence[str]) ->
             raise typer.BadParameter(f"{option}: {name} is given twice")
         values[name] = value
     return values
-
-
-@dataclass(frozen=True)
-class Output:
-    """What is written and printed."""
-
-    force: Annotated[bool, output("--force", help="Replace files that exist.")] = False
-    quiet: Quiet = False
-    as_json: Json = False

@@ -31,15 +31,10 @@ def read_table(
 
 
 def read_new_rows(
-    path: Path,
-    card: ScoreCard,
-    text_file: TextFile,
-    *,
-    ids: str | None = None,
-    by: str | None = None,
+    path: Path, card: ScoreCard, text_file: TextFile, *, by: str | None = None
 ) -> Source:
     """Read new rows for a model: its columns by the types on the card, ids as they are written."""
-    ids = ids or card.summary.get("ids")
+    ids = card.summary.get("ids")
     as_text = written_columns(card) | {name for name in (card.target, card.within, by) if name}
     ids = ids if isinstance(ids, str) and ids not in as_text else None
     return read_source(path, as_text=as_text, ids=ids, **text_file.as_arguments())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,50 +34,30 @@ def compare_command(
             + f". With --time: {', '.join(methods_of_times())}."
         ),
     ] = "all",
-    repeats: Annotated[
-        int, options.fitting(min=1, metavar="N", help="Repeats of the outer cross-validation.")
-    ] = 1,
     folds: Annotated[int, options.fitting(min=2, metavar="N", help="Number of outer folds.")] = 5,
-    seed: options.Seed = 0,
-    limits: options.LimitsGiven = None,
-    out: Annotated[
-        Path | None, options.output("--out", "-o", help="Results file to write: .csv or .json.")
-    ] = None,
-    output: options.Output,
+    as_json: options.Json = False,
 ) -> None:
     """Compare methods on TABLE by nested cross-validation, each tuned on training rows only."""
     of_times = training.time is not None and "within" not in (training.horizon or "")
     known = methods_of_times() if of_times else _METHODS
     chosen, left_out = _choose_methods(methods, known)
 
-    from ._listing import print_result
-    from .output import check_outputs, check_suffix, csv_bytes, write_outputs
+    from ._listing import print_json, print_notes
     from .progress import progress
 
-    check_outputs(out, force=output.force, inputs=(table,))
-    check_suffix(out, "--out", (".csv", ".json"))
-    with progress(output.quiet, f"Reading {table.name}") as advance:
+    with progress(f"Reading {table.name}") as advance:
         from ..comparison import compare_methods
-        from ..limits import read_limits
         from ._reading import read_table
 
-        kept_to = read_limits(limits) if limits else None
-        ready = read_table(table, training, text_file, kept_to)
-        results = compare_methods(
-            ready, chosen, repeats=repeats, folds=folds, seed=seed, limits=kept_to,
-            progress=advance,
-        )  # fmt: skip
-    rows = [result.as_dict() for result in results]
-    contents: dict[Path, bytes] = {}
-    if out is not None and out.suffix.lower() == ".json":
-        contents[out] = json.dumps(rows, indent=1).encode()
-    elif out is not None:
-        contents[out] = csv_bytes([rows[0], *(row.values() for row in rows)])
-    written = write_outputs(contents)
-    print_result(
-        output, {"methods": rows}, written, [*ready.notes, *left_out], ready.warnings,
-        lambda: _print_results(results, repeats, ready.within, ready.outcome.measure),
-    )  # fmt: skip
+        ready = read_table(table, training, text_file)
+        results = compare_methods(ready, chosen, folds=folds, progress=advance)
+    notes = [*ready.notes, *left_out]
+    if as_json:
+        rows = [result.as_dict() for result in results]
+        print_json({"methods": rows, "notes": notes, "warnings": ready.warnings})
+        return
+    print_notes(notes, ready.warnings)
+    _print_results(results, ready.within, ready.outcome.measure)
 
 
 def _choose_methods(names: str, known: Mapping[str, Method]) -> tuple[list[str], list[str]]:
@@ -98,9 +76,7 @@ def _choose_methods(names: str, known: Mapping[str, Method]) -> tuple[list[str],
     return [name for name, method in known.items() if method.installed], notes
 
 
-def _print_results(
-    results: list[MethodResult], repeats: int, within: str | None, measure: str
-) -> None:
+def _print_results(results: list[MethodResult], within: str | None, measure: str) -> None:
     from rich.console import Console
 
     from ..formatting import auc_text
@@ -125,7 +101,6 @@ def _print_results(
     Console(highlight=False).print(
         f"{measure}: by nested cross-validation, "
         + ("all rows pooled" if within is None else f"within {within!r}")
-        + (f", mean of {repeats} repeats" if repeats > 1 else "")
         + f". in folds: mean {measure} within folds. k: median number of columns. "
         + (
             "Methods other than ours are fitted to all pairs. "

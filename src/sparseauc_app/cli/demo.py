@@ -24,12 +24,12 @@ PATIENTS, NEW, OTHER = 1000, 8, 400
 _METHODS = "sparse-auc,l1-logistic,mean-difference"
 
 
-def run_demo(out: Path, seed: int, app: typer.Typer) -> None:
+def run_demo(out: Path, app: typer.Typer) -> None:
     """Write a cohort of patients to a folder; fit, report, predict and compare with ``app``."""
     run = partial(_run, app)
     started = time.perf_counter()
     check_writable(out)
-    tables = demo_tables(seed)
+    tables = demo_tables(0)
     paths = {name: out / name for name in (*tables, "model.json", "report.html")}
     table, new, model, report = (
         paths[name] for name in ("patients.csv", "new_patients.csv", "model.json", "report.html")
@@ -45,16 +45,15 @@ def run_demo(out: Path, seed: int, app: typer.Typer) -> None:
         "develop sepsis above the others?"
     )
     how = ["--target", "sepsis", "--positive", "yes", "--ids", "patient", "--missing", "median"]
-    seeded = ["--seed", str(seed)] if seed else []
-    run("fit", table, *how, *seeded, "--rule", "1se", "--out", model, "--report", report, "--force")
+    run("fit", table, *how, "--rule", "1se", "--out", model, "--report", report, "--force")
     _say(f"Scores, risks and labels of {NEW} new patients:")
     run("predict", model, new)
     _say(
         "Compared with other methods, each tuned on training rows only. Here sparse-auc has its "
         "default rule, which allows more columns than 1se:"
     )
-    run("compare", table, *how, *seeded, "--methods", _METHODS, "--folds", "3")
-    _run_algorithm_1(seed)
+    run("compare", table, *how, "--methods", _METHODS, "--folds", "3")
+    _run_algorithm_1()
     _say(f"Done in {time.perf_counter() - started:.0f} s. Open the report:")
     # A path is one line, whatever its length: it is there to be clicked or copied.
     typer.echo(f"{report}")
@@ -122,7 +121,7 @@ def _run(app: typer.Typer, *arguments: str | Path) -> None:
         raise typer.Exit(code)
 
 
-def _run_algorithm_1(seed: int) -> None:
+def _run_algorithm_1() -> None:
     """Stochastic hard thresholding, epoch by epoch, on the data it was published with."""
     from sklearn.model_selection import train_test_split
 
@@ -131,17 +130,15 @@ def _run_algorithm_1(seed: int) -> None:
     from sparseauc.metrics import auc_confidence_interval
 
     k, rows = 80, 1000
-    data = make_outbreak(n=6 * rows, d=1000, k=k, correlation=0.8, random_state=seed)
-    X, X_new, y, y_new = train_test_split(
-        *data, train_size=rows, stratify=data.y, random_state=seed
-    )
+    data = make_outbreak(n=6 * rows, d=1000, k=k, correlation=0.8, random_state=0)
+    X, X_new, y, y_new = train_test_split(*data, train_size=rows, stratify=data.y, random_state=0)
     _say(
         f"Algorithm 1 of the paper (SHT-AUC) on its outbreak data: {rows} rows, "
         f"{int((y > 0).sum())} of them positive, 1000 correlated columns, {k} of them shifted. "
         "A step takes a gradient step on a block of rows and keeps the k largest coefficients; an "
         "epoch is one pass over all rows."
     )
-    model = SHTAUCClassifier(k=k, batch_size=200, random_state=seed).fit(X, y)
+    model = SHTAUCClassifier(k=k, batch_size=200, random_state=0).fit(X, y)
     history = model.history_
     epochs = history["objective"]
     typer.echo("  epoch      F  training AUC")

@@ -31,15 +31,15 @@ def export_command(
             help="File to write. By default the text is printed; xlsx needs a file.",
         ),
     ] = None,
-    output: options.Output,
+    force: options.Force = False,
 ) -> None:
     """Export MODEL for people and programs without sparseauc; all give the same scores."""
-    from ._listing import print_result
+    from ._listing import print_written
     from .output import check_outputs, write_outputs
 
     if out is None and to == "xlsx":
         raise typer.BadParameter("a workbook cannot be printed: give a file with --out")
-    check_outputs(out, force=output.force, inputs=(model,))
+    check_outputs(out, force=force, inputs=(model,))
     from .. import export
     from ..model_files import ModelFileError, load_model
 
@@ -50,12 +50,12 @@ def export_command(
         raise ModelFileError(f"{model.name} cannot be exported: {error}") from None
     content = made.encode() if isinstance(made, str) else made
     written = write_outputs({} if out is None else {out: content})
-    text = content.decode() if out is None else None
-    if text is not None and not output.as_json:
+    print_written(written)
+    if out is None:
+        text = content.decode()
         if printable(text) != text.replace("\t", " "):
             raise OutputError(
                 f"{model.name} has names with control characters, which a terminal would obey: "
                 "write the export to a file with --out"
             )
         typer.echo(text)
-    print_result(output, {"to": to, "content": text}, written)

@@ -38,7 +38,13 @@ class Fitting:
         fitting(min=0.0, metavar="X", help="Ridge penalty on standardised columns. Chosen by "
             "cross-validation by default."),
     ] = None  # fmt: skip
-    limits: options.LimitsGiven = None
+    limits: Annotated[
+        list[str] | None,
+        fitting("--limits", metavar="FILE|NAME=X", help="Limits on the list: a CSV file with a "
+            "column name and any of sign, cost, bundle, family, column_group and include; a TOML "
+            "file; or one limit, such as budget=40, or always_include=NAME for a column that must "
+            "be on the list. Can be repeated."),
+    ] = None  # fmt: skip
     transform: Annotated[
         list[str] | None,
         fitting(metavar="NAME=VALUE", help="How values are transformed. clip=X clips a share of "
@@ -57,17 +63,11 @@ class Fitting:
     quick: Annotated[
         bool, fitting("--quick", help="Skip nested cross-validation and stability selection.")
     ] = False
-    seed: options.Seed = 0
+    seed: Annotated[int, fitting(min=0, metavar="N", help="Random seed.")] = 0
     jobs: Annotated[
         int | None,
         fitting(metavar="N", help="Number of parallel jobs. The result does not depend on it."),
     ] = None
-
-    label: Annotated[
-        str | None,
-        fitting(metavar="TEXT", help="Name of the outcome in reports and exports, such as "
-            "\"death within 30 days\"."),
-    ] = None  # fmt: skip
 
     def settings(self, exclude: Sequence[str] | None = None) -> FitSettings:
         """Return the settings, with the files that they name read."""
@@ -149,7 +149,8 @@ def fit_command(
         Path | None,
         options.output(help="Report to write, such as report.html."),
     ] = None,
-    output: options.Output,
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:  # fmt: skip
     """Find the few columns of TABLE whose weighted sum best ranks positives above negatives.
 
@@ -161,14 +162,14 @@ def fit_command(
     if how.jobs == 0:
         raise typer.BadParameter("--jobs must be a number other than 0; -1 is one for each core")
 
-    from ._listing import print_card, print_result
+    from ._listing import print_card, print_json, print_notes, print_written
     from .output import check_outputs, check_suffix, write_outputs
     from .progress import progress
 
     contents: dict[Path, bytes] = {}
-    check_outputs(out, report, force=output.force, inputs=(table,))
+    check_outputs(out, report, force=force, inputs=(table,))
     check_suffix(report, "--report", (".html", ".htm"))
-    with progress(output.quiet, f"Reading {table.name}") as advance:
+    with progress(f"Reading {table.name}") as advance:
         from ..fitting import fit_table
         from ..model_files import model_bytes
         from ..reading.training import cut_numbers
@@ -183,10 +184,12 @@ def fit_command(
         if report is not None:
             contents[report] = report_page(summary, made_by(table), advance)
     written = write_outputs(contents)
-    print_result(
-        output, summary.to_dict(), written, summary.notes, summary.cautions,
-        lambda: print_card(card),
-    )  # fmt: skip
+    if as_json:
+        print_json(summary.to_dict(), written)
+        return
+    print_notes(summary.notes, summary.cautions)
+    print_card(card)
+    print_written(written)
 
 
 def report_page(

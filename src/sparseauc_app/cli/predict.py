@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,33 +35,24 @@ class OperatingPoint:
     ] = None  # fmt: skip
     sensitivity: Annotated[float | None, _reached("sensitivity", 0.9)] = None
     specificity: Annotated[float | None, _reached("specificity", 0.95)] = None
-    threshold: Annotated[
-        float | None,
-        options.output(metavar="X", help="Label rows with a higher score, or total of points, as "
-            "positive."),
-    ] = None  # fmt: skip
 
     def choose(self, card: ScoreCard) -> float:
         """Score above which rows are labelled positive."""
         if card.times is not None and any(value is not None for value in vars(self).values()):
             raise typer.BadParameter(
                 "the model ranks rows by the time to their event and has no labels: leave --risk, "
-                "--sensitivity, --specificity and --threshold out"
+                "--sensitivity and --specificity out"
             )
         given = {name: value for name, value in vars(self).items() if value is not None}
         if len(given) > 1:
             named = " and ".join(f"--{name}" for name in given)
             raise typer.BadParameter(f"{named} are different thresholds: give one")
         for name, value in given.items():
-            if name == "threshold":
-                if not abs(value) < float("inf"):
-                    raise typer.BadParameter(f"--threshold must be a finite number, got {value}")
-                return float(value)
             if not 0 < value < 1:
                 raise typer.BadParameter(f"--{name} must be between 0 and 1, got {value:g}")
             if name == "risk":
                 if card.calibration is None:
-                    raise typer.BadParameter("--risk: the model has no risks; give --threshold")
+                    raise typer.BadParameter("--risk: the model has no risks")
                 return card.score_of_risk(value)
             return _reached_in_training(card, name, value)
         return card.threshold
@@ -80,78 +71,70 @@ def predict_command(
             help="File to write: .csv, .tsv, .xlsx or .parquet. By default CSV is printed.",
         ),
     ] = None,
-    ids: options.Ids = None,
-    missing: Annotated[
-        Literal["refuse", "empty"],
-        options.reading(
-            help="Rows with missing values, for a model fitted without imputation: empty leaves "
-            "their scores empty."
-        ),
-    ] = "refuse",
     at: OperatingPoint,
-    labels: options.NewLabels,
     text_file: options.TextFile,
-    output: options.Output,
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Score the rows of TABLE: score in log odds (or total of points), risk and label.
 
     Of a model of times to event: score in logarithms of hazard ratios, and risk until its horizon.
     Columns are found by name, in any order. Columns that the model does not use are ignored.
     """
-    from ._listing import print_result
+    from ._listing import print_json, print_notes, print_written
     from .output import check_outputs, check_suffix, write_outputs
     from .progress import progress
 
-    check_outputs(out, force=output.force, inputs=(model, table))
+    check_outputs(out, force=force, inputs=(model, table))
     check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq", ".xlsx"))
-    with progress(output.quiet, f"Reading {table.name}"):
+    with progress(f"Reading {table.name}"):
         import numpy as np
 
-        from ..formatting import auc_text
         from ..model_files import load_model
-        from ..reading import DataError
         from ..reading.scoring import score_rows
         from ._reading import read_new_rows
 
         card = load_model(model)
-        source = read_new_rows(table, card, text_file, ids=ids)
+        source = read_new_rows(table, card, text_file)
         found = score_rows(source, card)
         scores = found.scores
-        lacking = np.flatnonzero(np.isnan(scores))
-        if lacking.size and missing == "refuse":
-            raise DataError(
-                f"{source.name}: {lacking.size} of {scores.size} rows, the first is row "
-                f"{lacking[0] + 1}, have missing values, and the model was fitted without "
-                "imputation. --missing empty leaves their scores empty; fit with --missing median "
-                "imputes them"
-            )
         cut = at.choose(card)
-        name, rows = _row_names(source, card, ids)
+        name, rows = _row_names(source, card)
         predicted = np.where(scores > cut, card.positive, card.negative)
         columns = {name: rows, card.score_name: _with_gaps(scores, scores)}
         if card.calibration is not None:
             columns["risk"] = _with_gaps(card.probabilities(scores), scores)
         if card.times is None:
             columns["label"] = _with_gaps(predicted, scores)
-        known, left_out = _auc_if_known(source, card, scores, labels)
     kind = ".csv" if out is None else out.suffix.lower()
     written = write_outputs({} if out is None else {out: _format_scores(columns, kind)})
-
-    notes = [*source.notes, *found.notes, *left_out]
-    content = {"rows": scores.size, "auc": known, "notes": [*notes], "warnings": found.warnings}
+    notes = [*source.notes, *found.notes]
+    warnings = [*found.warnings, *_warn_of_gaps(scores)]
+    if as_json:
+        content = {"rows": scores.size, "notes": notes, "warnings": warnings}
+        if out is None:
+            names = {"score": "scores", "total": "totals", "risk": "risks", "label": "labels"}
+            content |= {"ids": rows}
+            content |= {names[key]: columns[key] for key in names if key in columns}
+        print_json(content, written)
+        return
+    print_notes(notes, warnings)
     if out is None:
-        names = {"score": "scores", "total": "totals", "risk": "risks", "label": "labels"}
-        content |= {"ids": rows}
-        content |= {names[key]: columns[key] for key in names if key in columns}
-        if not output.as_json:
-            typer.echo(_format_scores(columns, kind).decode(), nl=False)
-    if known is not None:
-        within = f" within {known['within']!r}" if "within" in known else ""
-        notes.append(
-            f"{source.name} has {card.target!r}: {card.measure}{within} "
-            f"{auc_text(known, long=True)}; optimistic if these are training rows"
-        )
-    print_result(output, content, written, notes, found.warnings)
+        typer.echo(_format_scores(columns, kind).decode(), nl=False)
+    print_written(written)
+
+
+def _warn_of_gaps(scores: npt.NDArray[np.float64]) -> list[str]:
+    import numpy as np
+
+    lacking = np.flatnonzero(np.isnan(scores))
+    if not lacking.size:
+        return []
+    return [
+        f"{lacking.size} of {scores.size} rows, the first is row {lacking[0] + 1}, have no score: "
+        "they lack values, and the model was fitted without imputation (fit --missing median "
+        "imputes)"
+    ]
 
 
 def _reached_in_training(card: ScoreCard, name: str, value: float) -> float:
@@ -169,21 +152,16 @@ def _reached_in_training(card: ScoreCard, name: str, value: float) -> float:
         raise ModelFileError("the model's thresholds are damaged") from error
     raise typer.BadParameter(
         f"--{name}: the model was fitted without nested cross-validation and has no such "
-        "threshold; give --risk or --threshold"
+        "threshold; give --risk"
     )
 
 
-def _row_names(source: Source, card: ScoreCard, ids: str | None) -> tuple[str, list[Any]]:
-    """What identifies each row, and the name of its column."""
+def _row_names(source: Source, card: ScoreCard) -> tuple[str, list[Any]]:
+    """Return what identifies each row, and the name of its column: that of the fit, or "row"."""
     from ..reading.columns import labels_as_text, texts
-    from ..reading.source import unknown_column_error
 
-    names = source.frame.column_names
-    if ids is not None and ids not in names:
-        raise unknown_column_error(ids, names, f"{source.name}, --ids")
-    remembered = card.summary.get("ids")
-    column = ids or (remembered if remembered in names else None)
-    if column is not None:
+    column = card.summary.get("ids")
+    if isinstance(column, str) and column in source.frame.column_names:
         taken = column in ("score", "total", "risk", "label")
         names_of_rows = texts(source.frame.column(column), strip=False)
         return "row" if taken else column, names_of_rows.tolist()
@@ -215,21 +193,3 @@ def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
     if suffix == ".xlsx":
         return workbook_bytes([columns, *lines])
     return csv_bytes([columns, *lines], "\t" if suffix == ".tsv" else ",")
-
-
-def _auc_if_known(
-    source: Source, card: ScoreCard, scores: npt.NDArray[np.float64], labels: options.NewLabels
-) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
-    """AUC with its interval where the new rows have the outcome, and notes on rows left out."""
-    from ..reading.labels import known_outcome
-
-    if known_outcome(source, card, scores, labels.positive, labels.negative) is None:
-        return None, ()
-    # Which imports classifiers, and takes seconds.
-    from ..validation import judge_ranking, read_outcome
-
-    found = read_outcome(source, card, scores, labels.positive, labels.negative)
-    if found is None or found.outcome.ranking.informative < 2:
-        return None, ()
-    interval, within = judge_ranking(card, source, found, scores[found.judged])
-    return asdict(interval) | ({} if within is None else {"within": within}), found.notes

@@ -8,7 +8,7 @@ Report = Callable[[str, float, int], None]
 
 
 @contextmanager
-def progress(quiet: bool, stage: str) -> Iterator[Report]:
+def progress(stage: str) -> Iterator[Report]:
     """Show the current stage and a progress bar, on terminals only; removed at the end.
 
     Yields a function to call with the stage, its steps done and their number. Every stage begins
@@ -27,7 +27,7 @@ def progress(quiet: bool, stage: str) -> Iterator[Report]:
     from rich.text import Text
 
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    if not console.is_terminal:
         yield lambda *_: None
         return
 

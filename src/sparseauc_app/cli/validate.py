@@ -34,7 +34,17 @@ def validate_command(
             "compare on the same rows. May be given several times.",
         ),
     ] = None,
-    labels: options.NewLabels,
+    positive: Annotated[
+        str | None,
+        options.reading(help="Label of the positive class in TABLE. By default that of the model."),
+    ] = None,
+    negative: Annotated[
+        str | None,
+        options.reading(
+            help="Label of the negative class in TABLE. Rows with other labels are left out; "
+            "without it they are refused."
+        ),
+    ] = None,
     text_file: options.TextFile,
     report: Annotated[
         Path | None, options.output(help="Report to write, such as validation.html.")
@@ -51,22 +61,23 @@ def validate_command(
     out: Annotated[
         Path | None, options.output("--out", "-o", help="Updated model to write, with --update.")
     ] = None,
-    output: options.Output,
+    force: options.Force = False,
+    as_json: options.Json = False,
 ) -> None:
     """Validate MODEL on new rows with known outcome, such as another hospital or year.
 
     Example: sparseauc validate model.json next_year.csv --by site --report validation.html
     """
-    from ._listing import print_result
+    from ._listing import print_json, print_notes, print_written
     from .output import check_outputs, check_suffix, write_outputs
     from .progress import progress
 
     contents: dict[Path, bytes] = {}
     if (update is None) != (out is None):
         raise typer.BadParameter("--update and --out go together: one says how, the other where")
-    check_outputs(report, out, force=output.force, inputs=(model, table))
+    check_outputs(report, out, force=force, inputs=(model, table))
     check_suffix(report, "--report", (".html", ".htm"))
-    with progress(output.quiet, f"Reading {table.name}"):
+    with progress(f"Reading {table.name}"):
         from ..model_files import load_model, model_bytes
         from ..validation import validate_model
         from ._reading import made_by, read_new_rows
@@ -75,7 +86,7 @@ def validate_command(
         notes: list[str] = []
         source = read_new_rows(table, card, text_file, by=by)
         found = validate_model(
-            card, source, by, positive=labels.positive, negative=labels.negative,
+            card, source, by, positive=positive, negative=negative,
             risk_columns=risk_column or (),
         )  # fmt: skip
         if update is not None and out is not None:
@@ -90,10 +101,12 @@ def validate_command(
 
             contents[report] = render(build_validation_report(found, made_by(table))).encode()
     written = write_outputs(contents)
-    print_result(
-        output, found.to_dict(), written, [*notes, *found.notes], found.warnings,
-        lambda: _print_validation(found),
-    )  # fmt: skip
+    if as_json:
+        print_json(found.to_dict(), written)
+        return
+    print_notes([*notes, *found.notes], found.warnings)
+    _print_validation(found)
+    print_written(written)
 
 
 def _print_validation(found: Validation) -> None:

@@ -106,11 +106,6 @@ def test_json_alone_on_stdout(table, tmp_path):
     assert content["positives"] == Y.sum()
 
 
-def test_quiet_prints_nothing(table):
-    result = run(table, "-t", "outcome", *FAST, "--quiet")
-    assert (result.exit_code, result.output) == (0, "")
-
-
 def test_groups_ids_and_restrictions(tmp_path):
     table = tmp_path / "t.parquet"
     FRAME.assign(who=[f"w{i}" for i in range(N)], late=Y.astype(float)).to_parquet(table)

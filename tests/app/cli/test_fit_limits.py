@@ -162,18 +162,3 @@ def test_a_price_list_without_its_heading(table, tmp_path):
     (tmp_path / "bare.csv").write_text("age,5\ncrp,6\n")
     result = run(table, "--limits", tmp_path / "bare.csv", "--quick")
     assert "needs a column name and one or more of" in " ".join(result.output.split())
-
-
-def test_compare_keeps_to_limits(table):
-    (table.parent / "signs.csv").write_text("name,sign\nage,-\ncrp,+\nhb,-\nwbc,-\nbnp,+\nsex,0\n")
-    arguments = ["compare", table, "-t", "outcome", "--positive", "ill", "--text", "drop",
-                 "--methods", "sparse-auc,mean-difference", "--folds", 2, "--json"]  # fmt: skip
-    free, limited = (
-        CliRunner().invoke(app, [*map(str, arguments), *more])
-        for more in ((), ("--limits", str(table.parent / "signs.csv")))
-    )
-    assert free.exit_code == limited.exit_code == 0, limited.output
-    ours, other = json.loads(limited.stdout)["methods"]
-    of_free, other_free = json.loads(free.stdout)["methods"]
-    assert ours["auc"] < of_free["auc"]  # with signs that the data contradict
-    assert other["auc"] == other_free["auc"]

@@ -31,26 +31,24 @@ def area(*arguments):
     return json.loads(run(*arguments, "--json").stdout)["auc"]["auc"]
 
 
-@pytest.mark.parametrize("command", ["validate", "predict"])
-def test_unknown_labels_are_refused_by_name(written, command):
+def test_unknown_labels_are_refused_by_name(written):
     write, train, model = written
-    expected = area(command, model, train)
+    expected = area("validate", model, train)
     coded = write("coded12.csv", lambda label, _: label + 1)
-    said = run(command, model, coded, code=3).stderr
+    said = run("validate", model, coded, code=3).stderr
     assert "'y' is '2' (60 rows), which the model does not know" in said
     assert "fitted to '1' and '0'" in said
-    assert area(command, model, coded, "--positive", 2, "--negative", 1) == expected
+    assert area("validate", model, coded, "--positive", 2, "--negative", 1) == expected
 
     ninths = write("with9.csv", lambda label, i: 9 if i < 40 else label)
-    said = run(command, model, ninths, code=3).stderr
+    said = run("validate", model, ninths, code=3).stderr
     assert "'9' (40 rows)" in said
-    result = json.loads(run(command, model, ninths, "--negative", 0, "--json").stdout)
+    result = json.loads(run("validate", model, ninths, "--negative", 0, "--json").stdout)
     assert any("'9' (40 rows)" in note for note in result["notes"])
-    if command == "validate":
-        assert result["rows"] == 80
+    assert result["rows"] == 80
     # 1.0 is 1, and blanks are missing.
     spelled = write("spelled.csv", lambda label, i: "   " if i < 20 else f" {label}.0 ")
-    result = json.loads(run(command, model, spelled, "--json").stdout)
+    result = json.loads(run("validate", model, spelled, "--json").stdout)
     assert any("20 rows without outcome" in note for note in result["notes"])
 
 
@@ -112,10 +110,3 @@ def test_words_for_negatives_are_the_negative_class(written, labels, positive):
     )
     assert found["positive"] == positive
     assert any(f"the positive class is {positive!r}, because" in note for note in found["notes"])
-
-
-@pytest.mark.parametrize("threshold", ["nan", "inf", "-inf"])
-def test_thresholds_are_finite(written, threshold):
-    _, train, model = written
-    said = run("predict", model, train, f"--threshold={threshold}", code=2).stderr
-    assert "finite number" in said

@@ -84,13 +84,9 @@ def test_labels_at_any_operating_point(folder):
     assert list(default.columns) == ["row", "score", "risk", "label"]
     np.testing.assert_allclose(default["risk"], expit(default["score"]))
     assert ((default["risk"] > 0.1) == (default["label"] == "ill")).all()
-    for more, positive in (
-        (("--risk", 0.3), default["risk"] > 0.3),
-        (("--threshold", 0.5), default["score"] > 0.5),
-    ):
-        found = predicted(folder, *more)
-        np.testing.assert_array_equal(default["score"], found["score"])
-        np.testing.assert_array_equal(found["label"] == "ill", positive)
+    found = predicted(folder, "--risk", 0.3)
+    np.testing.assert_array_equal(default["score"], found["score"])
+    np.testing.assert_array_equal(found["label"] == "ill", default["risk"] > 0.3)
 
 
 @pytest.mark.parametrize("share", [0.37, 0.8, 0.9, 0.95])
@@ -137,7 +133,7 @@ def test_points_are_totals_everywhere(folder):
 @pytest.mark.parametrize(
     ("model", "arguments", "says"),
     [
-        ("m.json", ("--threshold", 1, "--sensitivity", 0.9), "different thresholds"),
+        ("m.json", ("--risk", 0.1, "--sensitivity", 0.9), "different thresholds"),
         ("m.json", ("--risk", 10), "--risk must be between 0 and 1, got 10"),
         ("quick.json", ("--sensitivity", 0.9), "without nested cross-validation"),
     ],

@@ -29,7 +29,7 @@ def test_a_stage_on_a_terminal(monkeypatch):
     """Stages, elapsed time and time left, as a person sees them."""
     screen = Console(file=io.StringIO(), force_terminal=True, width=100)
     monkeypatch.setattr("rich.console.Console", lambda **_: screen)
-    with progress(False, "Reading t.csv") as report:
+    with progress("Reading t.csv") as report:
         report("Choosing columns", 0, 4)
         report("Choosing columns", 1, 4)
     shown = screen.file.getvalue()

@@ -77,8 +77,7 @@ def test_new_rows_are_compared_within_sites_too(folder):
     expected = stratified_auc(new["ill"], predicted["scores"], new["site"])
     for key in ("auc", "low", "high"):
         assert content["auc"][key] == pytest.approx(getattr(expected, key))
-        assert predicted["auc"][key] == content["auc"][key]
-    assert content["within"] == predicted["auc"]["within"] == "site"
+    assert content["within"] == "site"
     assert [one["name"] for one in content["groups"]] == list("ABCDE")
     assert content["promised"] is not None
     assert "AUC within site" in (folder / "v.html").read_text(encoding="utf-8")

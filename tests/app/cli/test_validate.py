@@ -46,14 +46,6 @@ def test_few_rows_as_json(folder):
     assert {column["moved"] for column in json.loads(result.stdout)["columns"]} <= {True, False}
 
 
-def test_predict_and_validate_agree(folder):
-    both = [
-        json.loads(run(name, folder / "m.json", folder / "new.csv", "--json").stdout)["auc"]
-        for name in ("predict", "validate")
-    ]
-    assert both[0]["auc"] == both[1]["auc"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [(["--by", "nowhere"], 3), (["--report", "x.pdf"], 2), (["--format", "delimiter=::"], 3)],

@@ -120,15 +120,6 @@ def test_text_of_two_levels_needs_no_groups(table, tmp_path):
     assert run.exit_code == 0, run.output
 
 
-def test_methods_are_compared_with_signs_and_text(table, tmp_path):
-    signs = tmp_path / "signs.csv"
-    signs.write_text("name,sign\nage,+\n")
-    command = ["compare", str(table[0]), "-t", "dead", "--methods", "sparse-auc", "--folds", "2",
-               "--limits", str(signs), "--json"]  # fmt: skip
-    run = CliRunner().invoke(app, command)
-    assert run.exit_code == 0, run.output
-
-
 def test_compared_lists_count_columns_of_the_table(table):
     command = ["compare", str(table[0]), "-t", "dead", "--methods", "sparse-auc,l1-logistic",
                "--folds", "2", "--json"]  # fmt: skip
