@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from sparseauc import SparseAUCClassifierCV, sparse_auc_path
 from sparseauc.datasets import make_outbreak
+from sparseauc.defaults import WIDE_ALPHAS
 from sparseauc.objective import AUCObjective
-from sparseauc.path.path import WIDE_ALPHAS
 from sparseauc.solvers import sht_auc
 
 KS = np.arange(1, 51)

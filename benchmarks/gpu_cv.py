@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from gpu import read_bandwidth, seconds
 from sparseauc import SparseAUCClassifierCV
 from sparseauc.chunks import DeviceChunks
-from sparseauc.path.path import DEFAULT_ALPHAS, WIDE_ALPHAS
+from sparseauc.defaults import ALPHAS, WIDE_ALPHAS
 
 KS = range(1, 51)
 REPEATS = 5
@@ -70,7 +70,7 @@ def compare(n, d, bandwidth):
     size = host.nbytes
     same = model.k_ == other.k_ and np.array_equal(model.get_support(), other.get_support())
     apart = np.abs(model.coef_ - other.coef_).max() / np.abs(other.coef_).max()
-    ridges = len(DEFAULT_ALPHAS if d < n else WIDE_ALPHAS)
+    ridges = len(ALPHAS if d < n else WIDE_ALPHAS)
     what = f"5 folds × 50 k × {ridges} ridges, {n} × {d} float32 ({size / 1e9:.0f} GB)"
     return [
         (f"{what}, on the GPU", f"{on_gpu:.1f} s ({first:.1f} s at first)"),

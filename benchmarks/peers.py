@@ -26,7 +26,6 @@ from joblib import Parallel, delayed
 from peer_methods import FAMILIES, tuned
 from peer_tables import CHANCE, GENES, ORDINARY, SIMULATIONS, SLOW, outer_splits
 from sparseauc import SparseAUCClassifierCV
-from sparseauc.labels import Labels
 from sparseauc.metrics import fast_auc, fold_standard_error
 from sparseauc.path.folds import make_splits
 from sparseauc.transforms import learn_transforms
@@ -71,7 +70,7 @@ def judge(name, method, data):
             method, data, ks = method.removesuffix(LOGS), logged(data), ()
         # Gradient boosting is not tuned.
         tunes = method in (*LINEAR, *SPARSE)
-        inner = make_splits(None, X, Labels(positive), None, 0) if tunes else []
+        inner = make_splits(None, X, positive, None, 0) if tunes else []
         return tuned(FAMILIES[method], data, inner, ks)
 
 

@@ -19,7 +19,6 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import SparseConcordanceCV
-from sparseauc.labels import Labels
 from sparseauc.metrics import fold_standard_error
 from sparseauc.path.folds import make_splits
 from sparseauc.survival import harrell_concordance
@@ -240,7 +239,7 @@ def judge(name, method, data, ks=KS):
             return ours(data, "1se" if method == SHORT else "best", ks)
         if method == "random survival forest":
             return forest(data)
-        inner = make_splits(None, X, Labels(y[:, 0] > 0), None, 0)
+        inner = make_splits(None, X, y[:, 0] > 0, None, 0)
         return tuned(FITS[method], data, inner, ks)
 
 

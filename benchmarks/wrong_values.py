@@ -16,7 +16,6 @@ from joblib import Parallel, delayed
 from peer_methods import FAMILIES, tuned
 from peer_tables import ORDINARY, SLOW, outer_splits
 from sparseauc import SparseAUCClassifierCV
-from sparseauc.labels import Labels
 from sparseauc.metrics import fast_auc
 from sparseauc.path.folds import make_splits
 
@@ -36,7 +35,7 @@ def judge(data, method, fold, share, factor):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if method in FAMILIES:
-            inner = make_splits(None, X, Labels(positive), None, 0)
+            inner = make_splits(None, X, positive, None, 0)
             spoiled = (X, positive, X_test, positive_test)
             ((area, _),), _ = tuned(FAMILIES[method], spoiled, inner, ())
             return area, False

@@ -85,12 +85,14 @@ FIRST = (
 # Modules that serve others of this package; their names may change without notice.
 INTERNAL = {
     "sparseauc.blocks",
+    "sparseauc.cross_validation",
+    "sparseauc.defaults",
     "sparseauc_app.cli",
     "sparseauc.errors",
-    "sparseauc.labels",
     "sparseauc.limits",
     "sparseauc.limits_files",
     "sparseauc.moments",
+    "sparseauc.outcome",
     "sparseauc.path",
     "sparseauc_app.card_making",
     "sparseauc_app.pages",
@@ -98,6 +100,7 @@ INTERNAL = {
     "sparseauc.projections",
     "sparseauc.rows",
     "sparseauc.solvers",
+    "sparseauc.strata",
     "sparseauc.transforms",
     "sparseauc.utils",
 }

@@ -16,10 +16,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.cross_validation import cross_validate
 from sparseauc.datasets import make_outbreak
 from sparseauc.estimators import _validated
 from sparseauc.metrics import fast_auc
-from sparseauc.path.cross_validation import CrossValidation
 from sparseauc.path.folds import SplitPlan
 from sparseauc.selection import column_table, near_equal_lists, point_score, replacements
 from sparseauc.solvers.logistic import logistic_regression
@@ -295,9 +295,9 @@ def test_what_gains_nothing_on_the_first_folds_is_not_tried_on_others(table, gai
 
     def search(X, target, plan, *others, transforms, **settings):
         tried.append((transforms is not None, len(plan.training)))
-        return CrossValidation(X, target, plan, *others, transforms=transforms, **settings)
+        return cross_validate(X, target, plan, *others, transforms=transforms, **settings)
 
-    monkeypatch.setattr(_validated, "CrossValidation", search)
+    monkeypatch.setattr(_validated, "cross_validate", search)
     model = SparseAUCClassifierCV([1, 2, 3], log=False).fit(X, y)
     assert model.n_splits_ > 5
     every = [(False, model.n_splits_), (True, 5), (True, model.n_splits_)]

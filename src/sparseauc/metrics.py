@@ -8,7 +8,7 @@ counted by sorting, in O(n log n), never by visiting the n₊n₋ pairs.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp, inf, sqrt
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,9 @@ from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from ._validation import check_each_class_weighs, check_labels, check_scores, check_weights
 from .errors import InputError
-from .labels import Labels, Weighting
+from .strata import Strata, Weighting
+from .utils.jit import kernel
+from .utils.types import Array, Indices, Mask
 
 __all__ = [
     "AUCInterval",
@@ -65,8 +67,9 @@ def auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None =
 
 def fast_auc(
     scores: NDArray[Any],
-    positive: NDArray[np.bool_],
+    positive: Mask,
     sample_weight: NDArray[Any] | None = None,
+    strata: Strata | None = None,
 ) -> float:
     """Area under the ROC curve, without input checks.
 
@@ -75,59 +78,137 @@ def fast_auc(
     scores : ndarray of shape (n,)
         Without NaN.
     positive : ndarray of bool of shape (n,)
-        Both classes must occur.
+        Both classes must occur, in every stratum.
     sample_weight : ndarray of shape (n,), optional
         Non-negative weights, not all zero in either class.
-
-    Notes
-    -----
-    Each class is sorted and the smaller one looked up in the larger, which is quicker than one sort
-    of all rows when positives are few. Without weights the only rounding is one division.
+    strata : Strata, optional
+        Only rows of one stratum are compared.
     """
-    negative = ~positive
-    swapped = 2 * np.count_nonzero(positive) > positive.size
-    few, many = (negative, positive) if swapped else (positive, negative)
-
-    if sample_weight is None:
-        few_scores, many_scores = scores[few], scores[many]
-        few_scores.sort()
-        many_scores.sort()
-        twice_pairs = 2 * few_scores.size * many_scores.size
-        twice_above = int(_twice_below(few_scores, many_scores).sum())
-        return (twice_pairs - twice_above if swapped else twice_above) / twice_pairs
-
-    few_order, many_order = scores[few].argsort(), scores[many].argsort()
-    keys, ascending = scores[few][few_order], scores[many][many_order]
-    weight_before = np.zeros(ascending.size + 1)
-    sample_weight[many][many_order].cumsum(dtype=np.float64, out=weight_before[1:])
-    # Every share is at most 1, exactly, and the two sums below round alike: the quotient cannot
-    # leave [0, 1], and perfect separation gives 1.0 to the last bit.
-    share = weight_before[ascending.searchsorted(keys, "left")]
-    share += weight_before[ascending.searchsorted(keys, "right")]
-    share /= 2.0 * weight_before[-1]
-    key_weights = sample_weight[few][few_order].astype(np.float64, copy=False)
-    share_above = float((key_weights * share).sum() / key_weights.sum())
-    return 1.0 - share_above if swapped else share_above
+    counts = PairCounts.of_scores(scores, positive, sample_weight, strata)
+    return float(counts.shares @ counts.areas)
 
 
-def fast_auc_within(
-    scores: NDArray[Any], labels: Labels, sample_weight: NDArray[Any] | None = None
-) -> float:
-    """Area under the ROC curve, within strata where there are any, without input checks."""
-    positive = labels.positive
-    if labels.code is None:
-        return fast_auc(scores, positive, sample_weight)
-    if sample_weight is None:
-        return labels.auc(scores)
-    shares = labels.shares(labels.totals(sample_weight))
-    parts = [np.flatnonzero(labels.code == number) for number in range(len(labels))]
-    aucs = [fast_auc(scores[rows], positive[rows], sample_weight[rows]) for rows in parts]
-    return float(shares @ aucs)
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """The other class below each row of its stratum: all that AUCs and their variances need.
+
+    Attributes
+    ----------
+    below : ndarray of shape (n,)
+        Twice the weight of the rows of the other class with a lower score, those with an equal one
+        counted once. Without weights these are whole numbers.
+    totals : ndarray of shape (2, n_strata)
+        Weight of the positives and of the negatives.
+    shares : ndarray of shape (n_strata,)
+        Share of each stratum in the AUC, 1 in all.
+    positive, weight, code
+        Of the rows; ``code`` is 0 without strata.
+    """
+
+    below: Array
+    totals: Array
+    shares: Array
+    positive: Mask
+    weight: Array | None
+    code: Indices
+
+    @classmethod
+    def of_scores(
+        cls,
+        scores: NDArray[Any],
+        positive: Mask,
+        sample_weight: NDArray[Any] | None = None,
+        strata: Strata | None = None,
+    ) -> Self:
+        """Count the pairs of some scores; parameters are those of :func:`fast_auc`."""
+        n = positive.size
+        if strata is None:
+            code = np.zeros(n, np.int64)
+            order = scores.argsort()
+        else:
+            code = strata.code
+            order = np.lexsort((scores, code))
+        ascending = scores[order]
+        starts_tie = np.append(True, ascending[1:] != ascending[:-1])
+        weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        below = np.zeros(n)
+        totals = np.zeros((2, 1 if strata is None else len(strata)))
+        _add_below(
+            order,
+            starts_tie,
+            positive,
+            np.empty(0) if weight is None else weight,
+            code,
+            below,
+            totals,
+        )
+        shares = np.ones(1) if strata is None else strata.shares(totals)
+        return cls(below, totals, shares, positive, weight, code)
+
+    def minus(self, other: Self) -> Self:
+        """Take away the counts of other scores of the same rows."""
+        return replace(self, below=self.below - other.below)
+
+    @property
+    def areas(self) -> Array:
+        """AUC of each stratum."""
+        counted = np.flatnonzero(self.positive & (self.code >= 0))
+        stratum = self.code[counted]
+        if self.weight is None:  # whole numbers: the only rounding is this division
+            twice = np.bincount(stratum, self.below[counted])
+            areas: Array = twice / (2.0 * self.totals[0] * self.totals[1])
+            return areas
+        # Each share is at most 1, exactly, and both sums round alike: separated classes give 1.0.
+        share_below = self.below[counted] / (2.0 * self.totals[1][stratum])
+        weight = self.weight[counted]
+        return np.bincount(stratum, weight * share_below) / np.bincount(stratum, weight)
+
+    @property
+    def class_variances(self) -> Array:
+        """Variances that the rows of each class add to the AUC of each stratum, by DeLong.
+
+        Of shape (2, n_strata); NaN where a stratum has a single row of the class.
+        """
+        rows = np.flatnonzero(self.code >= 0)
+        size = self.totals.size
+        cell = self.code[rows] + self.shares.size * ~self.positive[rows]
+        weight = np.ones(rows.size) if self.weight is None else self.weight[rows]
+        n_rows = np.bincount(cell, minlength=size)
+        totals = self.totals.ravel()
+        mean = np.bincount(cell, weight * self.below[rows], size) / totals
+        deviation = weight * (self.below[rows] - mean[cell])
+        spread = np.bincount(cell, deviation**2, size) / totals**2
+        unbiased = np.full(size, np.nan)
+        np.divide(n_rows, n_rows - 1.0, out=unbiased, where=n_rows > 1)
+        of_others = self.totals[::-1].ravel()
+        variances: Array = spread * unbiased / (2.0 * of_others) ** 2
+        return variances.reshape(2, -1)
 
 
-def _twice_below(keys: NDArray[Any], ascending: NDArray[Any]) -> NDArray[np.intp]:
-    """Twice the number of ``ascending`` below each key, ties one half: an exact integer."""
-    return ascending.searchsorted(keys, "left") + ascending.searchsorted(keys, "right")
+@kernel
+def _add_below(order, starts_tie, positive, weight, code, below, totals):  # type: ignore[no-untyped-def]
+    """Go up the scores of each stratum, adding up the weight of both classes."""
+    n = order.size
+    start = 0
+    while start < n:
+        stratum = code[order[start]]
+        stop = start + 1
+        while stop < n and not starts_tie[stop] and code[order[stop]] == stratum:
+            stop += 1
+        if stratum >= 0:
+            lower_positive = totals[0, stratum]
+            lower_negative = totals[1, stratum]
+            for i in range(start, stop):
+                row = order[i]
+                own = 0 if positive[row] else 1
+                totals[own, stratum] += weight[row] if weight.size else 1.0
+            for i in range(start, stop):
+                row = order[i]
+                if positive[row]:
+                    below[row] = lower_negative + totals[1, stratum]
+                else:
+                    below[row] = lower_positive + totals[0, stratum]
+        start = stop
 
 
 @dataclass(frozen=True)
@@ -205,9 +286,10 @@ def auc_confidence_interval(
     positive, _ = check_labels(y_true, "y_true", least=2)
     scores = check_scores(y_score, positive.size, "y_score")
 
-    above, below = _pair_counts(scores, positive)
-    disjoint = min(above.size, below.size)
-    return area_interval(_area(above, below), _standard_error(above, below), disjoint, confidence)
+    counts = PairCounts.of_scores(scores, positive)
+    error = sqrt(counts.class_variances.sum())
+    disjoint = int(counts.totals.min())
+    return area_interval(float(counts.areas[0]), error, disjoint, confidence)
 
 
 def area_interval(area: float, error: float, disjoint: int, confidence: float) -> AUCInterval:
@@ -304,19 +386,10 @@ def stratified_auc(
     """
     positive, _ = check_labels(y_true, "y_true")
     scores = check_scores(y_score, positive.size, "y_score")
-    divided = Labels(positive).within(strata, weights)
-    assert divided.code is not None
-    totals = divided.totals()
-    shares = divided.shares(totals)
-    order = np.argsort(divided.code, kind="stable")
-    ends = np.searchsorted(divided.code[order], np.arange(len(divided) + 1))
-    aucs, variances = np.empty(len(divided)), np.full(len(divided), np.nan)
-    for stratum in range(len(divided)):
-        rows = order[ends[stratum] : ends[stratum + 1]]
-        above, below = _pair_counts(scores[rows], positive[rows])
-        aucs[stratum] = _area(above, below)
-        if min(above.size, below.size) > 1:
-            variances[stratum] = _standard_error(above, below) ** 2
+    divided = Strata.of_classes(strata, positive, weights)
+    counts = PairCounts.of_scores(scores, positive, None, divided)
+    totals, shares, aucs = counts.totals, counts.shares, counts.areas
+    variances = counts.class_variances.sum(axis=0)
     area = float(np.clip(shares @ aucs, aucs.min(), aucs.max()))
     told = variances > 0
     variance = float(shares[told] ** 2 @ variances[told])
@@ -369,15 +442,15 @@ def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike) -> De
     p-value is Hoeffding's bound 2 exp(−m·difference²/2), with m = min(n₊, n₋) disjoint pairs.
     """
     positive, _ = check_labels(y_true, "y_true", least=2)
-    above_a, below_a = _pair_counts(check_scores(score_a, positive.size, "score_a"), positive)
-    above_b, below_b = _pair_counts(check_scores(score_b, positive.size, "score_b"), positive)
-
-    auc_a, auc_b = _area(above_a, below_a), _area(above_b, below_b)
-    # The counts are integers: a difference of AUCs is zero, or constant, exactly when it is.
-    above, below = above_a - above_b, below_a - below_b
-    difference = _area(above, below)
-    error = _standard_error(above, below)
-    return paired_test(auc_a, auc_b, difference, error, min(above.size, below.size))
+    one = PairCounts.of_scores(check_scores(score_a, positive.size, "score_a"), positive)
+    other = PairCounts.of_scores(check_scores(score_b, positive.size, "score_b"), positive)
+    # The counts are whole numbers: a difference of AUCs is zero, or constant, exactly when it is.
+    difference = one.minus(other)
+    error = sqrt(difference.class_variances.sum())
+    disjoint = int(one.totals.min())
+    return paired_test(
+        float(one.areas[0]), float(other.areas[0]), float(difference.areas[0]), error, disjoint
+    )
 
 
 def paired_test(
@@ -393,30 +466,6 @@ def paired_test(
         statistic = difference / error
         pvalue = float(2.0 * ndtr(-abs(statistic)))
     return DeLongTest(auc_a, auc_b, difference, error, statistic, pvalue)
-
-
-def _pair_counts(
-    scores: NDArray[Any], positive: NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Twice the negatives below each positive and the positives above each negative.
-
-    These are DeLong's structural components times 2n₋ and 2n₊, which makes them integers.
-    """
-    positives, negatives = scores[positive], scores[~positive]
-    above = _twice_below(positives, np.sort(negatives))
-    below = 2 * positives.size - _twice_below(negatives, np.sort(positives))
-    return above, below
-
-
-def _area(above: NDArray[np.intp], below: NDArray[np.intp]) -> float:
-    return int(above.sum()) / (2 * above.size * below.size)
-
-
-def _standard_error(above: NDArray[np.intp], below: NDArray[np.intp]) -> float:
-    """DeLong's: the variance of each class's components, over the size of that class."""
-    variance_above = float(above.var(ddof=1)) / (2 * below.size) ** 2
-    variance_below = float(below.var(ddof=1)) / (2 * above.size) ** 2
-    return sqrt(variance_above / above.size + variance_below / below.size)
 
 
 def fold_standard_error(scores: ArrayLike, repeats: float = 1.0) -> NDArray[np.float64]:

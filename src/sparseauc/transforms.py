@@ -7,23 +7,16 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from .defaults import (
+    AUTO_MOST_VALUES,
+    FEW_VALUES,
+    HEAVY_TAILS,
+    INDICATOR_VALUES,
+    MEDIAN_SHARE,
+    SKEWED,
+)
 from .utils.jit import kernel
 from .utils.types import Array, Floats, Indices
-
-# Largest size of X (rows × columns) for which transforms and logistic coefficients are tried by
-# default.
-_SMALL = 2**22
-# Share of the rows beyond each limit, where clipping is tried by default.
-DEFAULT_CLIP = 0.05
-# A column has heavy tails if its range is more than this many times that between its quantiles.
-# A normal column of a million rows is just below it.
-_HEAVY = 3.0
-# Different values of an indicator: 0, 1 and what missing values were replaced by.
-_OF_INDICATOR = 3
-# A column is logged if it has more different values, and a skewness above this.
-_FEW_VALUES, _SKEWED = 5, 1.0
-# Share of the median of the other values that is added where some are 0.
-_OF_MEDIAN = 0.1
 
 
 @dataclass(frozen=True)
@@ -91,7 +84,7 @@ class Transform:
 
 def is_small(n: int, d: int) -> bool:
     """Whether transforms and logistic coefficients of a table are tried by default."""
-    return d < n <= _SMALL // d
+    return d < n <= AUTO_MOST_VALUES // d
 
 
 def transform_columns(model: Any, X: Any) -> Any:
@@ -149,9 +142,9 @@ def _learn(values, order, weights, share, heavy_only, log):  # type: ignore[no-u
         used = order[weights[number][order] > 0]
         ascending, counts = values[used], weights[number][used]
         n_values = 1 + np.count_nonzero(ascending[1:] != ascending[:-1])
-        if log and ascending[0] >= 0 and n_values > _FEW_VALUES:
+        if log and ascending[0] >= 0 and n_values > FEW_VALUES:
             offset = _log_offset(ascending, counts)
-        if not np.isnan(share) and n_values > _OF_INDICATOR:
+        if not np.isnan(share) and n_values > INDICATOR_VALUES:
             low, high = _clip_limits(ascending, counts, share, heavy_only, offset)
         if not np.isnan(offset):
             low = max(low, ascending[0])
@@ -169,7 +162,7 @@ def _clip_limits(values, counts, share, heavy_only, offset):  # type: ignore[no-
     if not np.isnan(offset):
         ends = np.log(ends + offset)
     width, between = ends[3] - ends[0], ends[2] - ends[1]
-    useful = 0 < between < width and (not heavy_only or width > _HEAVY * between)
+    useful = 0 < between < width and (not heavy_only or width > HEAVY_TAILS * between)
     return (low, high) if useful else (-np.inf, np.inf)
 
 
@@ -177,12 +170,12 @@ def _clip_limits(values, counts, share, heavy_only, offset):  # type: ignore[no-
 def _log_offset(values, counts):  # type: ignore[no-untyped-def]
     """What is added to a column before its logarithm is taken; NaN if it is not logged."""
     skewed = _skewness(values, counts)
-    if not skewed > _SKEWED:
+    if not skewed > SKEWED:
         return np.nan
     offset = 0.0
     if values[0] == 0:
         others = np.cumsum(np.where(values > 0, counts, 0.0))
-        offset = _OF_MEDIAN * values[np.searchsorted(others, others[-1] / 2)]
+        offset = MEDIAN_SHARE * values[np.searchsorted(others, others[-1] / 2)]
     return offset if abs(_skewness(np.log(values + offset), counts)) < skewed else np.nan
 
 

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 
+from sparseauc.outcome import Times
+from sparseauc.survival import SurvivalTimes
 from sparseauc.utils.optional import import_optional
 
 # What scikit-survival says of a step of Newton's method that cannot be taken.
@@ -13,7 +15,7 @@ _NOWHERE = "search direction contains NaN"
 
 
 class CoxPeer(BaseEstimator):
-    """A Cox model with an L1 or L2 penalty, fitted to event and time, (n, 2)."""
+    """A Cox model with an L1 or L2 penalty, fitted to events and times."""
 
     def __init__(self, penalty: Literal["l1", "l2"] = "l1", alpha: float = 0.1) -> None:
         self.penalty = penalty
@@ -22,8 +24,7 @@ class CoxPeer(BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit coefficients; where the optimiser fails they are 0, and ``converged_`` is False."""
         models = import_optional("sksurv.linear_model", f"{self.penalty}-penalised Cox regression")
-        target = np.empty(len(y), [("event", np.bool_), ("time", np.float64)])
-        target["event"], target["time"] = y[:, 0] == 1, y[:, 1]
+        target = Times(SurvivalTimes.from_target(y, needs_events=False)).y
         dense = X.toarray() if hasattr(X, "toarray") else X
         if self.penalty == "l1":
             model = models.CoxnetSurvivalAnalysis(l1_ratio=1.0, alphas=[self.alpha])

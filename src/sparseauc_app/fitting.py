@@ -12,16 +12,15 @@ from sklearn.pipeline import Pipeline
 
 from sparseauc.errors import InputError
 from sparseauc.estimators._sparse_auc_cv import score_in_log_odds
-from sparseauc.labels import StrataWarning
 from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
 from sparseauc.path.folds import Split
-from sparseauc.path.path import steps_reported
 from sparseauc.path.rules import ChanceWarning
 from sparseauc.selection.confidence import fit_rows, scores_by
 from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.selection.table import column_table
+from sparseauc.strata import StrataWarning
 from sparseauc.transforms import is_small, transform_columns
 from sparseauc.utils.text import quoted
 
@@ -29,6 +28,7 @@ from .card_making import fill_in, steps_of
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows
 from .imputing import Imputer
 from .limits import limits_for
+from .methods import choose_by_validation
 from .reading import DataError, Table
 from .summary import FitSummary, chooses_by_exchanges, labels_for, on_scale_of, ridge_of
 
@@ -131,11 +131,11 @@ def fit_table(
                 steps.append(done)
                 report(stage, done, total)
 
-            with steps_reported(choose):
-                model, points = _fit_pipeline(table, settings, np.arange(table.y.size))
+            every = np.arange(table.y.size)
+            model, points = _fit_pipeline(table, settings, every, choose)
 
-            def fit_again(rows: Rows) -> Any:
-                return _fit_pipeline(table, settings, rows)[0]
+            def fit_again(rows: Rows, tell: Callable[..., None]) -> Any:
+                return _fit_pipeline(table, settings, rows, tell)[0]
 
             summary = summarise_fit(
                 table, model, fit_again, settings, splits, report, points, n_steps=len(steps)
@@ -160,7 +160,7 @@ def fit_table(
 def summarise_fit(
     table: Table,
     model: Any,
-    fit: Callable[[Rows], Any],
+    fit: Callable[[Rows, Callable[..., None]], Any],
     settings: FitSettings,
     splits: Sequence[Split],
     progress: Progress | None = None,
@@ -175,7 +175,7 @@ def summarise_fit(
     model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
         Without probabilities, it is calibrated by the scores of nested cross-validation.
     fit : callable
-        Fits the same procedure to some rows of the table.
+        Fits the same procedure to some rows of the table, and reports its steps to a function.
     settings : FitSettings
     splits : sequence of (ndarray, ndarray)
         Training and test rows of the outer folds; none without nested cross-validation.
@@ -200,8 +200,7 @@ def summarise_fit(
         def tell(*_: Any) -> None:
             report(stage, fold + min(next(numbers), n_steps) / (n_steps + 1), len(splits))
 
-        with steps_reported(tell):
-            return fit(train)
+        return fit(train, tell)
 
     nested = score_folds(table, splits, fit_fold) if splits else None
     _, classifier = steps_of(model)
@@ -228,7 +227,7 @@ def summarise_fit(
     scores = np.asarray(scores_by(classifier, X), np.float64)
     if nested is not None and not hasattr(classifier, "predict_proba") and table.times is None:
         # It has no out-of-fold scores of its own.
-        left_out = np.asarray(on_scale_of(scores, table.outcome.ranking, nested.scores), np.float64)
+        left_out = np.asarray(on_scale_of(scores, table.outcome, nested.scores), np.float64)
         score_in_log_odds(classifier, left_out[:, None], table.y == 1, table.weight)
         scores = np.asarray(classifier.decision_function(X), np.float64)
     columns = column_table(classifier, X, labels_for(classifier, table), stability, table.strata)
@@ -263,7 +262,9 @@ def _describe_left_out(classifier: Any, table: Table) -> list[str]:
     ]
 
 
-def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
+def _make_estimator(
+    table: Table, settings: FitSettings, rows: Rows, tell: Callable[..., None]
+) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
     limits, clip, log = limits_for(table, settings.limits), settings.clip, settings.log
     if settings.points is not None:
@@ -284,7 +285,8 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
         # There is nothing to choose; folds are for the calibration alone.
         coefficients = "auc" if clip == "auto" and log == "auto" else "auto"
         clip, log = None if clip == "auto" else clip, log is True
-    classifier = table.outcome.estimator(
+    classifier = choose_by_validation(
+        table.outcome,
         rows,
         ks=ks,
         alphas=None if settings.alpha is None else [settings.alpha],
@@ -296,6 +298,7 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
         limits=limits,
         random_state=settings.seed,
         n_jobs=settings.jobs,
+        verbose=tell,
     )
     if table.imputation is None:
         return classifier
@@ -309,18 +312,21 @@ def _make_estimator(table: Table, settings: FitSettings, rows: Rows) -> Any:
     return Pipeline([("impute", imputer), ("model", classifier)])
 
 
-def _fit_pipeline(table: Table, settings: FitSettings, rows: Rows) -> tuple[Any, PointScore | None]:
+def _fit_pipeline(
+    table: Table, settings: FitSettings, rows: Rows, tell: Callable[..., None]
+) -> tuple[Any, PointScore | None]:
     """Fit the pipeline to some rows, and give points if wanted; folds keep groups together."""
-    model = _make_estimator(table, settings, rows)
+    model = _make_estimator(table, settings, rows, tell)
     try:
-        fit_rows(model, table.X, table.outcome.target, rows, groups=table.groups, **table.known())
+        fit_rows(model, table.X, table.outcome.y, rows, groups=table.groups, **table.known())
     except ColumnError as bad:
         raise DataError(bad.named(str(table.columns[bad.column]))) from None
+    _, classifier = steps_of(model)
+    classifier.set_params(verbose=0)  # nobody is told of steps of the fitted model
     if settings.points is None:
         return model, None
-    _, classifier = steps_of(model)
     score = point_score(
-        classifier, fill_in(model, table.X[rows]), table.outcome.target[rows],
+        classifier, fill_in(model, table.X[rows]), table.outcome.y[rows],
         largest=settings.points,
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         random_state=settings.seed, **table.known(rows),

@@ -2,19 +2,22 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc.labels import Labels, StrataWarning
+from sparseauc.outcome import Binary
 from sparseauc.path.folds import Split, groups_by_class, make_splits
 from sparseauc.selection.confidence import NestedScores, score_out_of_fold
+from sparseauc.strata import Strata, StrataWarning
+from sparseauc.utils.types import Mask
 
 from .reading import DataError, Table
 
 Rows = npt.NDArray[np.intp]
+# With fewer rows without an event, folds need not all have some.
+_LEAST_CENSORED = 10
 # Called with the stage, the steps done, of which one may be done in part, and the steps in all.
 Progress = Callable[[str, float, int], None]
 
@@ -37,21 +40,22 @@ def split_rows(table: Table, rows: Rows, most: int, seed: int) -> list[Split]:
 
 def outer_splits(table: Table, folds: int, seed: int) -> list[Split]:
     """Splits for nested cross-validation; none if the training rows of a fold lack a class."""
-    labels = Labels(table.y == 1)
+    outcome = Binary(table.y == 1)
     everything = np.arange(table.y.size)
     if table.groups is None and min(_units_by_class(table, everything)) < 3:
         return []
     if table.strata is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StrataWarning)
-            labels = labels.within(table.strata)
-    if labels.code is not None and table.groups is None:
+            outcome = outcome.within(table.strata)
+    if outcome.strata is not None and table.groups is None:
         few = min(folds, *_units_by_class(table, everything))
-        splits = _split(table, everything, few, labels, seed)
+        splits = _split(table, everything, few, outcome.strata, seed)
     else:
         splits = split_rows(table, everything, folds, seed)
     for train, _ in splits:
-        if min(_units_by_class(table, train)) < 2 or not len(labels.take(train)):
+        strata = outcome.take(train).strata
+        if min(_units_by_class(table, train)) < 2 or (strata is not None and not len(strata)):
             return []
     return splits
 
@@ -68,20 +72,24 @@ def score_folds(
     table: Table, splits: Sequence[Split], fit: Callable[[int, Rows], Any]
 ) -> NestedScores:
     """Score every row by the model that ``fit`` returns for a fold and its training rows."""
-    return score_out_of_fold(fit, table.X, table.outcome.ranking, splits, strata=table.strata)
+    return score_out_of_fold(fit, table.X, table.outcome, splits, strata=table.strata)
 
 
-def _split(table: Table, rows: Rows, folds: int, labels: Labels | None, seed: int) -> list[Split]:
+def _split(table: Table, rows: Rows, folds: int, strata: Strata | None, seed: int) -> list[Split]:
     groups: Any = None if table.groups is None else table.groups[rows]
-    positive = table.outcome.fold_labels[rows]
-    divided = Labels(positive) if labels is None else replace(labels, positive=positive)
-    return make_splits(folds, positive, divided, groups, seed, n_repeats=1)
+    positive = _labels_of(table)[rows]
+    return make_splits(folds, positive, positive, groups, seed, n_repeats=1, strata=strata)
+
+
+def _labels_of(table: Table) -> Mask:
+    """Return what folds should have equal shares of."""
+    return table.outcome.fold_labels(_LEAST_CENSORED)
 
 
 def _units_by_class(table: Table, rows: Rows) -> list[int]:
     """Number of groups, or else rows, of each class; of one where all rows are alike to folds."""
     units = rows if table.groups is None else table.groups[rows]
-    labels = table.outcome.fold_labels[rows]
-    if table.outcome.fold_labels.all():
+    labels = _labels_of(table)
+    if labels.all():
         return [np.unique(units).size] * 2
-    return groups_by_class(units, labels)
+    return groups_by_class(units, labels[rows])

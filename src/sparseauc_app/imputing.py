@@ -6,7 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 
-from sparseauc.transforms import DEFAULT_CLIP, learn_transforms
+from sparseauc.defaults import CLIP
+from sparseauc.transforms import learn_transforms
 
 
 class Imputer(SimpleImputer):
@@ -47,7 +48,7 @@ class Imputer(SimpleImputer):
         if sp.issparse(X) or (self.clip is None and not self.log):
             return self
         centre = np.median if self.strategy == "median" else np.mean
-        clip = DEFAULT_CLIP if self.clip == "auto" else self.clip
+        clip = CLIP if self.clip == "auto" else self.clip
         for j, values in enumerate(np.asarray(X).T):
             known = values[~np.isnan(values), None]
             if not known.size:

@@ -3,14 +3,19 @@
 Importing this module is cheap: estimators are imported when one is made.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import sparseauc
+
+if TYPE_CHECKING:
+    from sparseauc.outcome import Outcome
 
 KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 
@@ -39,6 +44,41 @@ class Method:
         if "k" in values:
             values["k"] = [k for k in values["k"] if k <= n_features]
         return values
+
+
+def choose_by_validation(outcome: Outcome, rows: Any, **settings: Any) -> Any:
+    """Return a model that chooses its list by cross-validation, to be fitted to some rows."""
+    from sparseauc.outcome import Times
+
+    if not isinstance(outcome, Times):
+        return sparseauc.SparseAUCClassifierCV(**settings)
+    settings.pop("coefficients", None)
+    # The last row of all may be left out.
+    last = float(outcome.times.time[rows].max())
+    horizon = last if outcome.horizon is None else min(outcome.horizon, last)
+    return sparseauc.SparseConcordanceCV(horizon=horizon, **settings)
+
+
+def list_of_k(outcome: Outcome, k: int, alpha: float = 1.0) -> Any:
+    """Return a model of k columns, without cross-validation."""
+    from sparseauc.outcome import Times
+
+    make = (
+        sparseauc.SparseConcordance if isinstance(outcome, Times) else sparseauc.SparseAUCClassifier
+    )
+    return make(k, alpha)
+
+
+def simple_methods(outcome: Outcome) -> dict[str, Callable[[int], Any]]:
+    """Return makers of simple models of as many columns, by title, to compare with."""
+    from sparseauc.outcome import Times
+
+    methods: dict[str, Callable[[int], Any]] = {
+        "best single column": lambda _: list_of_k(outcome, 1)
+    }
+    if not isinstance(outcome, Times):
+        methods["largest mean differences"] = sparseauc.MeanDifferenceClassifier
+    return methods
 
 
 def l1_logistic(C: float = 1.0, random_state: int = 0) -> Any:

@@ -196,7 +196,7 @@ def report_model(
         within=None if of_row is None else "strata",
     )
 
-    def fit(rows: Any) -> Any:
+    def fit(rows: Any, _: Any) -> Any:
         return fit_rows(clone(model), table.X, labels, rows, strata=of_row)
 
     few = min(folds, int(min(positive.sum(), (~positive).sum())))

@@ -13,12 +13,12 @@ from scipy.special import expit, logit
 from sparseauc.estimators import ConcordanceModel, ExchangeClassifier
 from sparseauc.metrics import AUCInterval, auc_by_k
 from sparseauc.operating_points import OperatingPoint, operating_points, roc_thresholds
+from sparseauc.outcome import Outcome
 from sparseauc.selection.confidence import (
     NestedScores,
     variance_inflation,
 )
 from sparseauc.selection.points import PointScore
-from sparseauc.selection.ranking import Ranking
 from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import near_copies
 from sparseauc.transforms import Transform, transform_columns
@@ -115,10 +115,10 @@ class FitSummary:
     @cached_property
     def training_auc(self) -> AUCInterval:
         """AUC of the training scores (optimistic), within strata where there are any."""
-        table, ranking = self.table, self.table.outcome.ranking
+        table, outcome = self.table, self.table.outcome
         if table.strata is None:
-            return ranking.interval(self.training_scores)
-        within = ranking.within(self.training_scores, table.strata)
+            return outcome.interval(self.training_scores)
+        within = outcome.interval_within(self.training_scores, table.strata)
         assert within is not None
         return within
 
@@ -153,7 +153,7 @@ class FitSummary:
 
     def rescale(self, scores: Floats) -> Floats:
         """Turn scores scaled as those of ``nested`` into scores on the scale of this model."""
-        return on_scale_of(self.training_scores, self.table.outcome.ranking, scores)
+        return on_scale_of(self.training_scores, self.table.outcome, scores)
 
     @property
     def refit_scores(self) -> Floats | None:
@@ -166,7 +166,7 @@ class FitSummary:
         table, nested = self.table, self.nested
         if table.strata is None or nested is None:
             return []
-        return judge_groups(table.strata, table.outcome.ranking, nested.scores, nested.folds)
+        return judge_groups(table.strata, table.outcome, nested.scores, nested.folds)
 
     @cached_property
     def operating_points(self) -> list[OperatingPoint]:
@@ -340,7 +340,7 @@ class FitSummary:
 def labels_for(classifier: Any, table: Table) -> npt.NDArray[Any]:
     """Return the outcome of a table as a model was fitted to it."""
     if table.times is not None:
-        return table.outcome.target
+        return table.outcome.y
     labels: npt.NDArray[Any] = classifier.classes_[table.y]
     return labels
 
@@ -355,8 +355,8 @@ def ridge_of(classifier: Any) -> float:
     return float(getattr(classifier, "alpha_", getattr(classifier, "alpha", 0.0)))
 
 
-def on_scale_of(training_scores: Floats, ranking: Ranking, scores: Floats) -> Floats:
+def on_scale_of(training_scores: Floats, outcome: Outcome, scores: Floats) -> Floats:
     """Turn scores scaled as those of ``NestedScores`` into those of another model."""
-    middle, unit = ranking.scale(np.asarray(training_scores, np.float64))
+    middle, unit = outcome.scale(np.asarray(training_scores, np.float64))
     rescaled: Floats = middle + scores * unit
     return rescaled

@@ -7,12 +7,12 @@ import numpy as np
 from scipy.special import logit
 
 from sparseauc.curves import fit_logistic
+from sparseauc.outcome import Times
 from sparseauc.selection.points import whole_threshold
 from sparseauc.survival import ProportionalHazards
 
 from .card_making import calibration_of_hazards
 from .model_files import ModelFileError
-from .outcomes import TimeToEvent
 from .reading import DataError
 from .scorecard import Calibration, ScoreCard
 from .validation import Validation
@@ -47,7 +47,7 @@ def update_model(found: Validation, how: Update) -> ScoreCard:
     old = card.calibration
     if old is None or found.calibration is None:
         raise ModelFileError("the model has no probabilities to recalibrate")
-    of_times = isinstance(found.outcome, TimeToEvent)
+    of_times = isinstance(found.outcome, Times)
     new = _recalibrate_hazards(found, old, how) if of_times else _recalibrate(found, old, how)
     slope = new.slope / old.slope if old.slope else 1.0
     shift = new.intercept - slope * old.intercept
@@ -93,7 +93,8 @@ def _recalibrate(found: Validation, old: Calibration, how: Update) -> Calibratio
 
 
 def _recalibrate_hazards(found: Validation, old: Calibration, how: Update) -> Calibration:
-    assert isinstance(found.outcome, TimeToEvent)
+    assert isinstance(found.outcome, Times)
+    assert found.outcome.horizon is not None
     given = None if how == "slope" else old.slope
     hazards = ProportionalHazards.fit(found.scores, found.outcome.times, slope=given)
     return calibration_of_hazards(hazards, found.outcome.horizon)

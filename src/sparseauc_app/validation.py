@@ -10,16 +10,15 @@ from scipy.stats import norm
 
 from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint, judge_threshold
-from sparseauc.selection.ranking import Ranking
+from sparseauc.outcome import Binary, Outcome, Times
 from sparseauc.utils.types import Array, Mask
 
 from .cautions import warn_of_chance
 from .column_types import ColumnType
-from .evaluation.risks import CalibrationCheck, Risks, judge_risks
+from .evaluation.risks import CalibrationCheck, Risks, judge_risks, judge_scores
 from .evaluation.sample_size import ValidationSize, validation_size
 from .evaluation.times import Followed, follow_scores
 from .model_files import ModelFileError
-from .outcomes import Outcome, TimeToEvent, TwoClasses, judge_scores
 from .reading import DataError, Rules
 from .reading.columns import texts
 from .reading.labels import known_outcome
@@ -143,7 +142,7 @@ class Validation:
     @property
     def positive(self) -> Mask:
         """Rows with the event."""
-        return self.outcome.ranking.positive
+        return self.outcome.positive
 
     @property
     def rows(self) -> int:
@@ -202,8 +201,8 @@ def validate_model(
     new = read_outcome(source, card, scores, positive, negative)
     if new is None:
         raise _no_outcome_error(source, card)
-    judged, ranking = new.judged, new.outcome.ranking
-    truth = ranking.positive
+    judged, outcome = new.judged, new.outcome
+    truth = outcome.positive
     _refuse_few(source, card, truth)
     notes = [*source.notes, *found.notes, *new.notes]
     values, kept = found.values[judged], scores[judged]
@@ -242,10 +241,11 @@ def validate_model(
         if card.follow_up is None:
             size = validation_size(how.linear(kept), expected.auc, float(truth.mean()))
     followed = None
-    if isinstance(new.outcome, TimeToEvent):
+    if isinstance(new.outcome, Times):
+        assert new.outcome.horizon is not None
         followed = follow_scores(new.outcome.times, new.outcome.horizon, kept)
     by = within if by is None else by
-    groups = [] if by is None else judge_groups(_read_groups(source, by, judged), ranking, kept)
+    groups = [] if by is None else judge_groups(_read_groups(source, by, judged), outcome, kept)
     return Validation(
         card, source.name, kept, new.outcome, interval, within, promised, pvalue, risks, size,
         points, groups, columns, tuple(notes), tuple(warnings),
@@ -287,18 +287,19 @@ def _judge_other(
     values = read_numbers(source, name, card.types.get(name) or ColumnType("number"))
     values = values[new.judged]
     known = np.isfinite(values)
-    ranking, state = new.outcome.ranking.take(known), new.outcome.state.take(known)
+    outcome = new.outcome.take(known)
+    state = new.outcome.at_horizon().take(known)
     values, scores = values[known], scores[known]
-    if ranking.informative < 2:
+    if outcome.informative < 2:
         few = "rows of a class" if card.times is None else "rows with an event until the horizon"
         raise DataError(f"{source.name}: {name!r} has fewer than 2 {few}")
-    paired = ranking.compare(scores, values)
+    paired = outcome.compare(scores, values)
     probabilities = values.min() >= 0 and values.max() <= 1 and np.unique(values).size > 2
     return OtherScore(
         name=name,
         rows=int(known.sum()),
-        interval=ranking.interval(values),
-        own=ranking.interval(scores),
+        interval=outcome.interval(values),
+        own=outcome.interval(scores),
         difference=paired.difference,
         error=paired.standard_error,
         pvalue=paired.pvalue,
@@ -335,7 +336,7 @@ def read_outcome(
     if found is None or follow_up is None:
         if found is None:
             return None
-        return NewOutcome(found.judged, TwoClasses(found.positive.astype(np.int64)), found.notes)
+        return NewOutcome(found.judged, Binary(found.positive), found.notes)
     if follow_up.time not in source.frame.column_names:
         return None
     rows = np.flatnonzero(found.judged)
@@ -346,9 +347,9 @@ def read_outcome(
     followed = follow_rows(source, rules, rows, found.positive, event)
     judged = np.zeros_like(found.judged)
     judged[followed.rows] = True
-    outcome: Outcome = TwoClasses(followed.y, followed.weight)
+    outcome: Outcome = Binary(followed.y == 1, followed.weight)
     if followed.times is not None:
-        outcome = TimeToEvent(followed.times, follow_up.horizon)
+        outcome = Times(followed.times, horizon=follow_up.horizon)
     return NewOutcome(judged, outcome, (*found.notes, *followed.notes))
 
 
@@ -361,10 +362,10 @@ def judge_ranking(
     """
     if card.within is not None and card.within in source.frame.column_names:
         groups = _read_groups(source, card.within, found.judged)
-        within = found.outcome.ranking.within(scores, groups)
+        within = found.outcome.interval_within(scores, groups)
         if within is not None:
             return within, card.within
-    return found.outcome.ranking.interval(scores), None
+    return found.outcome.interval(scores), None
 
 
 def _read_groups(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:
@@ -378,7 +379,7 @@ def _read_groups(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:
 
 def judge_groups(
     of_row: npt.NDArray[Any],
-    ranking: Ranking,
+    outcome: Outcome,
     scores: npt.NDArray[np.floating],
     folds: npt.NDArray[np.intp] | None = None,
 ) -> list[GroupResult]:
@@ -387,9 +388,9 @@ def judge_groups(
     found = []
     for name in np.unique(of_row.astype(np.str_)).tolist():
         here = np.flatnonzero(of_row == name)
-        part = ranking.take(here)
+        part = outcome.take(here)
         interval = None
         if part.informative >= 2:
-            interval = part.within(scores[here], same[here])
+            interval = part.interval_within(scores[here], same[here])
         found.append(GroupResult(name, here.size, int(part.positive.sum()), interval))
     return found

@@ -239,7 +239,7 @@ def test_the_report_computes_nothing(evaluation, monkeypatch):
         "describe_candidates",
     ):
         monkeypatch.setattr(evaluate_module, name, refuse)
-    monkeypatch.setattr("sparseauc_app.outcomes.judge_risks", refuse)
+    monkeypatch.setattr("sparseauc_app.evaluation.risks.judge_risks", refuse)
     monkeypatch.setattr("sparseauc.SparseAUCClassifier.fit", refuse)
     monkeypatch.setattr("sklearn.linear_model.LogisticRegression.fit", refuse)
     page = render(build_model_report(evaluation))

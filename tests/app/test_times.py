@@ -482,20 +482,20 @@ def test_replacements_and_learning_curve_are_those_of_the_library(folder):
     found = find_alternatives(summary)
     splits = splits_of(summary.nested.folds)
     expected = replacements(
-        summary.classifier, read.X, read.outcome.target, n_best=3, cv=splits,
+        summary.classifier, read.X, read.outcome.y, n_best=3, cv=splits,
     )  # fmt: skip
     for name in ("column", "replacement"):
         expected[name] = read.columns[expected[name]]
     pd.testing.assert_frame_equal(found.replacements, expected)
     assert found.lists["columns"][0] == ["nodes", "grade"]
-    ranking, y = read.outcome.ranking, read.outcome.target
+    y = read.outcome.y
     (n, whole), scores = learning_curve(summary)[-1], np.empty(300)
     for train, test in splits:
         model = sparseauc.SparseConcordance(2, 1.0).fit(read.X[train], y[train])
         of_train = model.predict(read.X[train])
         scores[test] = (model.predict(read.X[test]) - of_train.mean()) / of_train.std()
     assert n == 240
-    assert whole.auc == pytest.approx(ranking.interval(scores).auc)
+    assert whole.auc == pytest.approx(read.outcome.interval(scores).auc)
     assert learning_curve(summary)[0][0] == 72
 
 

@@ -8,6 +8,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from sparseauc.metrics import auc_confidence_interval, delong_test
+from sparseauc.outcome import Binary
 from sparseauc.utils.text import did_you_mean
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.model_files import (
@@ -16,7 +17,6 @@ from sparseauc_app.model_files import (
     model_bytes,
     save_model,
 )
-from sparseauc_app.outcomes import TwoClasses
 from sparseauc_app.pages.html import render
 from sparseauc_app.pages.tripod import checklist
 from sparseauc_app.pages.validation_report import (
@@ -253,7 +253,7 @@ def test_updates_that_cannot_be_made(fitted, found):
     without = replace(found, card=replace(fitted.card(), calibration=None))
     with pytest.raises(ModelFileError, match="no probabilities"):
         update_model(without, "intercept")
-    reversed_ = replace(found, outcome=TwoClasses((~found.positive).astype(np.int64)))
+    reversed_ = replace(found, outcome=Binary(~found.positive))
     with pytest.raises(DataError, match="other way"):
         update_model(reversed_, "slope")
 

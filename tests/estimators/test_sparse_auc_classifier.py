@@ -29,12 +29,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, outcome
 from sparseauc.chunks import TableInMemory
 from sparseauc.datasets import make_outbreak
-from sparseauc.labels import Labels
 from sparseauc.moments import class_moments
-from sparseauc.path import validation
+from sparseauc.outcome import Binary
 from sparseauc.path.folds import SplitPlan, make_splits
 from sparseauc.path.path import path_of_moments
 from sparseauc.solvers.restrictions import Restrictions
@@ -301,8 +300,7 @@ def small_table(seed, n=90, d=12):
 
 def training_moments(X, positive, weight, splits):
     plan = SplitPlan.from_splits(splits, positive.size, weight)
-    target = validation.ClassTarget(positive)
-    return target.training_sets(X, TableInMemory(X), plan).training
+    return Binary(positive, weight).training_sets(X, TableInMemory(X), plan).training
 
 
 def naive_training_moments(X, y, weight, splits, columns):
@@ -328,7 +326,7 @@ def test_training_moments_are_those_of_the_training_rows(
     monkeypatch, merged, weighted, splitter, convert
 ):
     if not merged:
-        monkeypatch.setattr(validation, "_WIDE", 0)
+        monkeypatch.setattr(outcome, "_WIDE", 0)
     X, y = small_table(0)
     X[:, 5] = 0.0
     X[7, 5] = 1.0  # a column that varies in one fold only
@@ -364,7 +362,7 @@ def test_rows_drawn_twice_count_twice():
 @pytest.mark.parametrize("spoil", ["scale", "signal", "outlier", "constant elsewhere"])
 def test_validation_rows_do_not_leak_into_the_fit(monkeypatch, merged, spoil):
     if not merged:
-        monkeypatch.setattr(validation, "_WIDE", 0)
+        monkeypatch.setattr(outcome, "_WIDE", 0)
     X, y = small_table(2)
     splits = list(StratifiedKFold(3).split(X, y))
     fold = 1
@@ -538,7 +536,7 @@ def test_default_folds_keep_groups_together():
     model = SparseAUCClassifierCV([2], [1.0], coefficients="auc", clip=None)
     for cv in (None, 4):
         model.set_params(cv=cv).fit(X, y, groups=visits)
-        splits = make_splits(cv, X, Labels(y > 0), visits, 0)
+        splits = make_splits(cv, X, y > 0, visits, 0)
         assert model.n_splits_ == len(splits)
         for train, test in splits:
             assert not set(visits[train]) & set(visits[test])
@@ -615,7 +613,7 @@ def test_a_fold_of_one_class_is_refused():
 @pytest.mark.parametrize("merged", [True, False], ids=["merged", "masked"])
 def test_number_of_jobs_does_not_matter(monkeypatch, merged):
     if not merged:
-        monkeypatch.setattr(validation, "_WIDE", 0)
+        monkeypatch.setattr(outcome, "_WIDE", 0)
     X, y = make_outbreak(300, 450, 10, mu=0.5, r=0.2, correlation=0.8, random_state=0)
     one, two = (
         SparseAUCClassifierCV(range(1, 21), (0.1, 10.0), cv=4, n_jobs=n_jobs).fit(X, y)

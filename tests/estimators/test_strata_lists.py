@@ -22,8 +22,7 @@ from sparseauc import (
     sparse_auc_path,
 )
 from sparseauc.chunks import TableInMemory, open_table
-from sparseauc.labels import Labels
-from sparseauc.path.folds import make_splits
+from sparseauc.outcome import Binary
 from sparseauc.selection import near_equal_lists, point_score, replacements
 from sparseauc.selection.confidence import nested_scores
 from sparseauc.selection.stability import stability_selection
@@ -234,18 +233,18 @@ def test_validation_aucs_are_means_within_strata(weighting, weighted, luggage, m
 def test_default_folds_hold_every_stratum_or_keep_small_ones_whole():
     rng = np.random.default_rng(8)
     sites, positive = rng.integers(4, size=400), rng.random(400) < 0.4
-    labels = Labels(positive).within(sites)
-    for train, test in make_splits(None, sites, labels, None, 0):
+    outcome = Binary(positive).within(sites)
+    for train, test in outcome.split(None, sites, None, 0):
         for rows in (train, test):
-            assert len(labels.take(rows)) == 4
+            assert len(outcome.take(rows).strata) == 4
     sets, positive = np.repeat(np.arange(60), 3), np.tile([True, False, False], 60)
-    labels = Labels(positive).within(sets)
-    splits = make_splits(None, sets, labels, None, 0)
+    outcome = Binary(positive).within(sets)
+    splits = outcome.split(None, sets, None, 0)
     assert len(splits) == 20
     for train, test in splits:
         assert not set(sets[train]) & set(sets[test])
-    assert len(make_splits(4, sets, labels, None, None)) == 4
-    groups = make_splits(GroupKFold(6), sets, labels, None, None)
+    assert len(outcome.split(4, sets, None, None)) == 4
+    groups = outcome.split(GroupKFold(6), sets, None, None)
     assert all(not set(sets[train]) & set(sets[test]) for train, test in groups)
 
 

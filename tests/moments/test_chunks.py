@@ -28,7 +28,6 @@ from sparseauc.chunks import (
     open_table,
     score_chunks,
 )
-from sparseauc.labels import Labels
 from sparseauc.moments import chunked, class_moments
 from sparseauc.moments.base import NotGathered
 from sparseauc.moments.chunked import (
@@ -121,7 +120,7 @@ def test_parts_are_merged_as_if_read_alone(home, readings):
     weight = rng.random(200)
     chunks = HOMES[home](X, 300)
     other = Partition((np.arange(200) % 2).astype(np.int16), 2)
-    gathered = GatheredMoments(chunks, Labels(positive), [Partition(part, 3, weight), other])
+    gathered = GatheredMoments(chunks, positive, [Partition(part, 3, weight), other])
     gathered.gather(NotGathered(rows=range(5)))
     for parts, rows, w in [
         ([0, 1], (part == 0) | (part == 1), weight),
@@ -143,7 +142,7 @@ def test_columns_are_gathered_once(monkeypatch):
     rng = np.random.default_rng(2)
     X, positive = rng.normal(size=(100, 6)), np.arange(100) % 3 == 0
     chunks = ArrayChunks(X, chunk_bytes=500)
-    moments = chunked_moments(chunks, Labels(positive))
+    moments = chunked_moments(chunks, positive)
     expected = class_moments(X, positive)
     for columns, readings in [([4, 1], 2), ([1], 2), ([4, 1, 4], 2), ([4, 0], 3), ([], 3)]:
         assert_allclose(moments.columns(columns), expected.columns(columns), atol=1e-13)
@@ -158,7 +157,7 @@ def test_solvers_are_told_what_is_missing_of_h(monkeypatch, sparse):
     X[rng.random(X.shape) < 0.5] = 0.0
     parts = (np.arange(100) % 2).astype(np.int16)
     chunks = TableInMemory(sp.csr_array(X)) if sparse else ArrayChunks(X, chunk_bytes=5000)
-    gathered = GatheredMoments(chunks, Labels(positive), [Partition(parts, 2)])
+    gathered = GatheredMoments(chunks, positive, [Partition(parts, 2)])
     moments, expected = ChunkedMoments(gathered, [0, 1], solver=True), class_moments(X, positive)
     some, others = np.array([2, 7, 5]), np.array([5, 11])
     with pytest.raises(NotGathered) as asked:
@@ -183,7 +182,7 @@ def test_loss_of_moments_is_that_of_rows(seed, d):
     X, positive = rng.normal(size=(40, d)), np.arange(40) % 3 == 0
     w = rng.normal(size=d) * (rng.random(d) < 0.6)
     objective = AUCObjective(X, positive)
-    for moments in (objective.moments, chunked_moments(TableInMemory(X), Labels(positive))):
+    for moments in (objective.moments, chunked_moments(TableInMemory(X), positive)):
         assert moments.loss(w) == pytest.approx(objective.value(w), rel=1e-12)
 
 
@@ -320,7 +319,7 @@ def test_nulls_are_named(table, column):
     with pytest.raises(
         NotFiniteError, match=rf"NaN: first at row 66, column {2 if column == 'g2' else 7}"
     ):
-        chunked_moments(opened, Labels(opened.target() == "ill"))
+        chunked_moments(opened, opened.target() == "ill")
 
 
 def test_labels_that_are_missing_are_named(table):

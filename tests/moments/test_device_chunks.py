@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, class_moments
 from sparseauc.chunks import DeviceChunks, open_table
 from sparseauc.datasets import make_outbreak
-from sparseauc.labels import Labels
 from sparseauc.moments.chunked import chunked_moments
 
 pytestmark = pytest.mark.slow
@@ -38,7 +37,7 @@ def test_moments_equal_those_of_arrays(seed, n, d, rows, weighted, single):
     if weighted:
         weight[:2] = 1.0
     chunks = DeviceChunks(X, CPU, chunk_bytes=rows * d * X.itemsize)
-    found = chunked_moments(chunks, Labels(positive), weight).summary(range(d))
+    found = chunked_moments(chunks, positive, weight).summary(range(d))
     expected = class_moments(X.astype(np.float64), positive, weight).summary(range(d))
     assert found.weights == expected.weights
     for ours, theirs in zip(
@@ -88,10 +87,10 @@ def test_names_of_columns_are_kept(outbreak):
 
 def test_streamed_rows_give_the_same(outbreak):
     X, positive = outbreak.X, outbreak.y > 0
-    resident = chunked_moments(DeviceChunks(X, CPU), Labels(positive))
+    resident = chunked_moments(DeviceChunks(X, CPU), positive)
     streamed = DeviceChunks(X, CPU, chunk_bytes=2**18, streamed=True)
     assert len(streamed.sizes) > 5
-    found = chunked_moments(streamed, Labels(positive)).delta
+    found = chunked_moments(streamed, positive).delta
     assert_allclose(found, resident.delta, rtol=1e-12, atol=1e-14)  # entries are about 1
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from sparseauc import StratifiedMoments, class_moments
 from sparseauc.chunks import TableInMemory
-from sparseauc.labels import Labels
 from sparseauc.moments import moments_of
 from sparseauc.moments.chunked import ChunkedMoments, GatheredMoments, Partition
+from sparseauc.strata import Strata
 
 
 def naive_loss(X, positive, strata, w, weight=None, weighting="pairs"):
@@ -52,10 +52,10 @@ def problems(draw):
 def homes(X, positive, strata, weight):
     """The same rows as moments of every kind."""
     for weighting in ("pairs", "equal"):
-        labels = Labels(positive).within(strata, weighting, weight)
+        divided = Strata.of_classes(strata, positive, weighting, weight)
         for table in (X, np.asfortranarray(X), sp.csr_array(X)):
-            yield weighting, moments_of(table, labels, weight)
-        yield weighting, moments_of(TableInMemory(X), labels, weight)
+            yield weighting, moments_of(table, positive, weight, divided)
+        yield weighting, moments_of(TableInMemory(X), positive, weight, divided)
         parts = []
         for stratum in np.unique(strata):
             rows = np.flatnonzero(strata == stratum)
@@ -108,15 +108,16 @@ def test_the_loss_is_the_sum_over_pairs_within_strata(problem):
 @settings(max_examples=30, deadline=None)
 def test_training_folds_merged_are_those_computed_alone(problem, n_folds):
     X, positive, strata, weight, weighting = problem
-    divided = Labels(positive).within(strata, weighting, weight)
+    divided = Strata.of_classes(strata, positive, weighting, weight)
     fold = np.random.default_rng(1).integers(n_folds, size=len(X))
     partition = Partition(fold.astype(np.int16), n_folds, weight)
-    gathered = GatheredMoments(TableInMemory(X), divided, [partition])
+    gathered = GatheredMoments(TableInMemory(X), positive, [partition], divided)
     for own in range(n_folds):
         inside = (fold != own).astype(float) * (1.0 if weight is None else weight)
-        if not len(divided.take(np.flatnonzero(inside))):
+        rows = np.flatnonzero(inside)
+        if not len(divided.take(rows).with_both_classes(positive[rows])):
             continue
-        alone = moments_of(X, divided, inside)
+        alone = moments_of(X, positive, inside, divided)
         merged = ChunkedMoments(gathered, [other for other in range(n_folds) if other != own])
         assert merged.shares == pytest.approx(alone.shares)
         H = alone.columns(range(X.shape[1]))

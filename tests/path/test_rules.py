@@ -8,9 +8,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 
 from sparseauc import MeanDifferenceClassifier
+from sparseauc.defaults import BEST_TOLERANCE, SHORT_TOLERANCE
 from sparseauc.path.rules import (
-    BEST_TOLERANCE,
-    SHORT_TOLERANCE,
     best,
     choose,
     one_standard_error,

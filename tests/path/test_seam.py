@@ -10,11 +10,11 @@ from scipy.stats import spearmanr
 from sklearn.datasets import make_regression
 from sklearn.model_selection import KFold
 
+from sparseauc.cross_validation import cross_validate
 from sparseauc.moments.base import Quadratic, StandardisedGram
-from sparseauc.path.cross_validation import CrossValidation
+from sparseauc.outcome import TrainingSets
 from sparseauc.path.folds import SplitPlan, rows_by_number
 from sparseauc.path.path import path_of_moments
-from sparseauc.path.targets import TrainingSets
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.restrictions import Restrictions
 
@@ -130,7 +130,7 @@ def test_cross_validation_with_a_scorer(table):
     splits = list(KFold(4, shuffle=True, random_state=0).split(X))
     plan = SplitPlan.from_splits(splits, y.size, None)
     ks, alphas = np.arange(1, 6), np.array([0.01, ALPHA])
-    found = CrossValidation(X, Regression(y), plan, ks, alphas, Restrictions())
+    found = cross_validate(X, Regression(y), plan, ks, alphas, Restrictions())
     for split, (train, test) in enumerate(splits):
         path = path_of_moments(LeastSquares(X[train], y[train]), ks, alphas, Restrictions())
         for a, alpha in enumerate(alphas):

@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
-from sparseauc.labels import Labels
 from sparseauc.metrics import auc_confidence_interval, stratified_auc
+from sparseauc.outcome import Binary
 from sparseauc.path.folds import make_splits
 from sparseauc.selection.confidence import (
     comparable_scores,
@@ -28,7 +28,6 @@ from sparseauc.selection.confidence import (
     nested_scores,
     permutation_test,
 )
-from sparseauc.selection.ranking import ClassRanking
 
 MODEL = SparseAUCClassifier(k=2)
 
@@ -131,7 +130,7 @@ def test_comparable_scores_know_no_scale_or_shift(factor, shift):
     X, positive = rng.normal(size=(20, 1)), np.arange(20) % 2 == 0
     X[positive] += 1
     train, test = np.arange(14), np.arange(14, 20)
-    found = comparable_scores(Given(), X, ClassRanking(positive), train, test)
+    found = comparable_scores(Given(), X, Binary(positive), train, test)
     high, low = X[:14][positive[:14]].mean(), X[:14][~positive[:14]].mean()
     expected = (X[test, 0] - (high + low) / 2) / (high - low)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * (1 + abs(shift) / factor))
@@ -144,7 +143,7 @@ def test_a_model_that_tells_nothing_apart_has_scores_nonetheless():
 
     positive = np.arange(10) % 2 == 0
     found = comparable_scores(
-        Constant(), np.zeros((10, 1)), ClassRanking(positive), np.arange(8), np.arange(8, 10)
+        Constant(), np.zeros((10, 1)), Binary(positive), np.arange(8), np.arange(8, 10)
     )
     np.testing.assert_array_equal(found, [0.0, 0.0])
 
@@ -257,8 +256,8 @@ def test_permutation_within_strata_equals_a_naive_loop(noise, chooses):
     rng, null = np.random.RandomState(4), []
     splits = None
     if not chooses:
-        divided = Labels(y == np.unique(y)[1]).within(sites)
-        splits = make_splits(3, X, divided, None, rng, n_repeats=1)
+        outcome = Binary(y == np.unique(y)[1]).within(sites)
+        splits = make_splits(3, X, outcome.positive, None, rng, n_repeats=1, strata=outcome.strata)
     for _ in range(5):
         labels = y.copy()
         if null:

@@ -14,10 +14,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
-from sparseauc.labels import Labels
 from sparseauc.metrics import stratified_auc
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
+from sparseauc.outcome import Binary
 from sparseauc.selection import point_score
 from sparseauc.selection.points import write_points
 from sparseauc.solvers.points import points_range, whole_points
@@ -336,6 +336,6 @@ def test_the_quick_auc_within_strata(weighting):
     for n in (8, 40, 200):
         site, y = rng.integers(n // 4, size=n), rng.random(n) < 0.5
         scores = rng.integers(0, 5, n) * 0.5
-        divided = Labels(y).within(site, weighting)
+        divided = Binary(y).within(site, weighting)
         expected = stratified_auc(y, scores, site, weights=weighting).auc
-        assert divided.auc(scores) == pytest.approx(expected, abs=1e-12)
+        assert divided.score(scores) == pytest.approx(expected, abs=1e-12)

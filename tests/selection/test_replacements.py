@@ -13,11 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from sparseauc import Limits, MeanDifferenceClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.errors import ExchangeError, FoldsError
-from sparseauc.labels import Labels
 from sparseauc.metrics import delong_test, fold_standard_error
-from sparseauc.path.validation import ClassTarget
+from sparseauc.outcome import Binary
 from sparseauc.selection import near_equal_lists, replacements, replacing
-from sparseauc.selection.replacing import PairedAUCs
+from sparseauc.selection.fitted_list import FittedList
 
 
 def naive_fit(X, y, columns, alpha):
@@ -147,9 +146,8 @@ def test_weights_count_as_repeated_rows(outbreak, with_strata):
     other = replacements(repeated, X[rows], y[rows], strata=again)
     pd.testing.assert_frame_equal(one[kept], other[kept])
     # AUCs too are weighted, where folds keep repeated rows together.
-    judge = PairedAUCs(Labels(y > 0), weight.astype(float))
-    twice = PairedAUCs(Labels(y[rows] > 0), None)
-    assert judge.auc(X[:, 0]) == pytest.approx(twice.auc(X[rows, 0]))
+    weighted = Binary(y > 0, weight.astype(float))
+    assert weighted.score(X[:, 0]) == pytest.approx(Binary(y[rows] > 0).score(X[rows, 0]))
 
 
 def test_a_copy_takes_the_place_for_nothing(outbreak):
@@ -230,13 +228,13 @@ def test_a_split_is_left_out_only_where_fewer_rows_explain_it(
     model = SparseAUCClassifier(k=2, alpha=0.0).fit(X, y)
     owner, name = {
         "exchanges": (replacing, "_find_exchanges"),
-        "folds": (ClassTarget, "splits"),
+        "folds": (Binary, "split"),
     }[what]
     real = getattr(owner, name)
 
     def refuse(error):
         def on_fewer_rows(asked, *given):
-            if asked.positive.size < y.size:
+            if len(asked.X if isinstance(asked, FittedList) else asked.positive) < y.size:
                 raise error("of fewer rows")
             return real(asked, *given)
 

@@ -14,8 +14,8 @@ from sksurv.util import Surv
 from sparseauc.metrics import auc_confidence_interval
 from sparseauc.moments.base import StandardisedGram
 from sparseauc.moments.pairs import PairMoments
+from sparseauc.outcome import Binary, Times
 from sparseauc.path.path import path_of_moments
-from sparseauc.selection.ranking import ClassRanking, TimeRanking
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.survival import (
@@ -305,7 +305,7 @@ def test_standard_error_of_two_classes_is_delongs(seed, n_positive, n_negative):
     y = np.repeat([1, 0], [n_positive, n_negative])
     scores = np.round(rng.normal(size=y.size) + y, 1)
     expected = auc_confidence_interval(y, scores)
-    weighted = ClassRanking(y == 1, np.full(y.size, 2.0)).interval(scores)
+    weighted = Binary(y == 1, np.full(y.size, 2.0)).interval(scores)
     for name in ("auc", "low", "high", "standard_error"):
         assert getattr(weighted, name) == pytest.approx(getattr(expected, name), abs=1e-9)
 
@@ -317,7 +317,7 @@ def test_standard_error_is_that_of_repeated_samples():
         x = rng.normal(size=120)
         time, end = rng.exponential(np.exp(-x)), rng.exponential(2.0, size=120)
         times = SurvivalTimes(np.minimum(time, end), time <= end)
-        one = TimeRanking.until(times, 1.0).interval(x)
+        one = Times(times, horizon=1.0).interval(x)
         found.append((one.auc, one.standard_error, one.low, one.high))
     areas, errors, low, high = np.array(found).T
     assert errors.mean() == pytest.approx(areas.std(), rel=0.1)
@@ -339,7 +339,7 @@ def test_weights_at_a_horizon_give_scikit_survivals_auc_and_brier_score():
     _, brier = brier_score(y, y, 1 - p[:, None], [horizon])
     assert np.mean(weights * (by_then - p) ** 2) == pytest.approx(brier[0], abs=1e-12)
     area, _ = cumulative_dynamic_auc(y, y, x, [horizon])
-    assert ClassRanking(by_then, weights).interval(x).auc == pytest.approx(area[0], abs=1e-12)
+    assert Binary(by_then, weights).interval(x).auc == pytest.approx(area[0], abs=1e-12)
     assert weights.sum() == pytest.approx(200, rel=0.05)
     with pytest.raises(ValueError, match="no row is followed beyond the horizon"):
         horizon_weights(SurvivalTimes(np.array([1.0, 2.0, 2.0]), np.array([0, 1, 0]) > 0), 2.0)

@@ -14,10 +14,10 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 
 from sparseauc import Limits, SparseConcordance, SparseConcordanceCV
 from sparseauc.metrics import delong_test
+from sparseauc.outcome import Binary, Times
 from sparseauc.selection import near_equal_lists, point_score, replacements, stability_selection
 from sparseauc.selection.confidence import nested_scores, permutation_test
 from sparseauc.selection.fitted_list import FittedList
-from sparseauc.selection.ranking import ClassRanking, TimeRanking
 from sparseauc.selection.replacing import validated_aucs
 from sparseauc.selection.table import column_table
 from sparseauc.survival import (
@@ -323,13 +323,13 @@ def test_paired_tests_of_pairs_are_delongs_where_they_can_be(seed, n, values):
     positive = np.arange(n) % 2 == 0
     one, other = rng.integers(0, values, (2, n)).astype(float)
     expected = delong_test(positive, one, other)
-    weighted = ClassRanking(positive, np.ones(n))
-    times = TimeRanking(SurvivalTimes(np.where(positive, 3.0, 5.0), positive))
+    weighted = Binary(positive, np.ones(n))
+    times = Times(SurvivalTimes(np.where(positive, 3.0, 5.0), positive))
     for found in (weighted.compare(one, other), times.compare(one, other)):
         assert_allclose(found.auc_a, expected.auc_a, atol=1e-12)
         assert_allclose(found.difference, expected.difference, atol=1e-12)
         assert_allclose(found.standard_error, expected.standard_error, atol=1e-12)
         if expected.standard_error > 1e-9:
             assert_allclose(found.pvalue, expected.pvalue, atol=1e-9)
-    assert_allclose(weighted.area(one), expected.auc_a, atol=1e-12)
-    assert_allclose(times.area(one), expected.auc_a, atol=1e-12)
+    assert_allclose(weighted.score(one), expected.auc_a, atol=1e-12)
+    assert_allclose(times.score(one), expected.auc_a, atol=1e-12)

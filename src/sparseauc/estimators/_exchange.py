@@ -12,24 +12,23 @@ from sklearn.utils._param_validation import Interval
 
 from ..chunks import Chunks
 from ..errors import InputError
-from ..labels import Weighting, check_weighting
 from ..limits import Limits
 from ..moments import Moments
 from ..moments.base import NotGathered, Quadratic, StandardisedGram
 from ..moments.pairs import PairMoments
 from ..moments.table import TableMoments
-from ..path.concordance import TimeTarget
+from ..outcome import Outcome
 from ..path.path import SparseAUCPath, find_paths
-from ..path.validation import ClassTarget
 from ..solvers.certificate import certify
 from ..solvers.exchange import solve_on
 from ..solvers.restrictions import Restrictions
+from ..strata import Weighting, check_weighting
 from ..utils.text import listed
 from ..utils.types import Array, Indices
 from ._base import SparseLinearClassifier, SparseLinearModel, frames_of_ours
 
 _NONE: Indices = np.empty(0, np.int64)
-T = TypeVar("T", ClassTarget, TimeTarget)
+T = TypeVar("T", bound=Outcome)
 
 
 class RequiredColumnWarning(UserWarning):
@@ -60,29 +59,29 @@ class ExchangeModel(SparseLinearModel):
     def _chosen_alpha(self) -> float:
         return float(getattr(self, "alpha_", getattr(self, "alpha", 0.0)))
 
-    def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
+    def _set_intercept(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
         """Set ``coef_`` and ``intercept_``, so that scores are 0 amid the rows."""
         raise NotImplementedError
 
-    def _within(
-        self, target: T, X: Any, weight: Array | None, strata: Any, weighting: Weighting
-    ) -> T:
+    def _apply_strata(self, outcome: T, X: Any, strata: Any, weighting: Weighting) -> T:
         """Compare rows within strata only, if there are any, and set what is known of these."""
         if strata is None and weighting == "pairs":
-            return target
+            return outcome
         check_weighting(weighting, strata)
-        divided = target.within(_labels(X, strata), weighting, weight)
-        self.n_strata_, self.stratum_weights_ = len(divided.labels), weighting
+        divided = outcome.within(_labels(X, strata), weighting)
+        assert divided.strata is not None
+        self.n_strata_ = len(divided.strata)
+        self.stratum_weights_ = weighting
         return divided
 
-    def _within_again(self, target: T, X: Any, weight: Array | None, strata: Any = None) -> T:
+    def _reapply_strata(self, outcome: T, X: Any, strata: Any = None) -> T:
         """Compare the rows of the fit within its strata, which are given once more."""
         if strata is not None:
             weighting: Weighting = getattr(self, "stratum_weights_", "pairs")
-            return target.within(_labels(X, strata), weighting, weight)
+            return outcome.within(_labels(X, strata), weighting)
         if hasattr(self, "n_strata_"):
             raise InputError("this model compares rows within strata: give those of the fit too")
-        return target
+        return outcome
 
     def _restrict(self, budgets: Any = None, missing: Indices = _NONE) -> Restrictions:
         """Bring the limits to the columns, with a budget for each list of a path."""
@@ -97,7 +96,7 @@ class ExchangeModel(SparseLinearModel):
         found = self._restrict(None if budget is None else np.atleast_1d(budget))
         return found.without_fixed(getattr(self, "not_included_", _NONE))
 
-    def _fewest_and_most(self, restrictions: Restrictions, k: int = 0) -> tuple[int, int]:
+    def _size_bounds(self, restrictions: Restrictions, k: int = 0) -> tuple[int, int]:
         """Columns that a list must have, and can have, with a warning if these are fewer than k."""
         d = self.n_features_in_
         fewest, most = 0, d - restrictions.excluded.size
@@ -167,7 +166,7 @@ class ListOfK(ExchangeModel):
                 "the moments carry no column of H to choose from: name some in "
                 "class_moments(X, y).summary(columns)"
             )
-        n_fixed, most = self._fewest_and_most(restrictions, self.k)
+        n_fixed, most = self._size_bounds(restrictions, self.k)
         if n_fixed > self.k:
             raise InputError(f"always_include names {n_fixed} columns, more than k={self.k}")
         return min(self.k, most), restrictions
@@ -194,7 +193,7 @@ class ListOfK(ExchangeModel):
         """Set what is fitted, from the one list of a path."""
         coef = path.coef_of(path.solutions[0][0]).astype(dtype, copy=False)
         self._set_list(coef, restrictions)
-        self._set_middle(coef, quadratic)
+        self._set_intercept(coef, quadratic)
         self.objective_ = quadratic.loss(coef)
         self.scale_ = path.scale
         return self
@@ -246,7 +245,7 @@ class ExchangeClassifier(ExchangeModel, SparseLinearClassifier):
         "device": [str, None],
     }
 
-    def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
+    def _set_intercept(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
         """Set ``coef_`` and ``intercept_``, so that the threshold is midway between the classes."""
         assert isinstance(quadratic, Moments)
         positive, negative = (mean.astype(coef.dtype) for mean in quadratic.means)

@@ -7,19 +7,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..chunks import Chunks, score_chunks
+from ..defaults import CALIBRATION_RIDGE
 from ..errors import InputError
-from ..labels import Weighting
-from ..moments import ClassMoments, Moments, StratifiedMoments, moments_of
-from ..path.validation import ClassTarget
+from ..moments import ClassMoments, Moments, StratifiedMoments
+from ..outcome import Binary
 from ..solvers.logistic import logistic_regression
+from ..strata import Weighting
 from ..utils.types import Array, Indices, Mask
 from ._base import checks_parameters, names_columns
 from ._exchange import ExchangeClassifier, ListOfK
 
 _NONE: Indices = np.empty(0, np.int64)
-# Next to no ridge, on the standardised score: it keeps the slope finite where the score separates
-# the classes.
-_RIDGE = 1e-4
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -152,9 +150,8 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         self
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
-        target = self._within(ClassTarget(positive), X, weight, strata, stratum_weights)
-        moments = moments_of(X, target, weight, solver=True)
-        self._choose_list(moments, *self._check_limits(), X.dtype)
+        outcome = self._apply_strata(Binary(positive, weight), X, strata, stratum_weights)
+        self._choose_list(outcome.quadratic(X), *self._check_limits(), X.dtype)
         _balance_threshold(self, X, positive, weight)
         if isinstance(X, Chunks):
             self.n_passes_ = X.n_passes
@@ -271,10 +268,10 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         X, positive, weight = other._check_training_data(X, y, sample_weight)
         if X.shape[1] != self.n_features_in_ or (other.classes_ != self.classes_).any():
             raise InputError("X and y have other columns or labels than those of the fit")
-        target = self._within_again(ClassTarget(positive), X, weight, strata)
+        outcome = self._reapply_strata(Binary(positive, weight), X, strata)
         if not isinstance(X, Chunks):
             X = X.astype(np.float64, copy=False)
-        return moments_of(X, target, weight, solver=True).carefully(), _NONE
+        return outcome.quadratic(X).carefully(), _NONE
 
 
 def _missing(moments: ClassMoments | StratifiedMoments) -> Indices:
@@ -296,7 +293,7 @@ def _balance_threshold(model: Any, X: Any, positive: Mask, weight: Array | None)
     for side in (positive, ~positive):
         share[side] /= share[side].sum()
     (slope,), intercept = logistic_regression(
-        np.asarray(scores, np.float64)[:, None], positive, share, ridge=_RIDGE
+        np.asarray(scores, np.float64)[:, None], positive, share, ridge=CALIBRATION_RIDGE
     )
     if slope > 0:
         model.intercept_ = np.array([intercept / slope], dtype=coef.dtype)

@@ -9,22 +9,18 @@ from scipy.special import logit
 from sklearn.utils._param_validation import StrOptions
 
 from ..chunks import Chunks
-from ..labels import Weighting
-from ..path.cross_validation import mean_over_rounds
+from ..cross_validation import mean_over_rounds
+from ..defaults import CALIBRATION_RIDGE, FEW_ROWS, SMALL_SLOPE
+from ..outcome import Binary
 from ..path.folds import SplitPlan
 from ..path.rules import ChanceWarning
-from ..path.validation import ClassTarget
 from ..solvers.logistic import logistic_regression
+from ..strata import Weighting
 from ..transforms import is_small
 from ..utils.types import Array, Mask
 from ._base import checks_parameters
 from ._exchange import ExchangeClassifier
 from ._validated import ValidatedList
-
-# With fewer rows of the rarer class, mean AUCs are smoothed before models are compared.
-_FEW = 50
-# Slope, in log odds for each standard deviation of the score, where a fitted one is not positive.
-_SMALL_SLOPE = 0.01
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -88,8 +84,9 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         Number of folds in parallel, in threads. The result does not depend on it.
     device : str or None, default=None
         As for :class:`SparseAUCClassifier`.
-    verbose : int, default=0
-        Above 0, a line when done; above 1, joblib's progress over the folds.
+    verbose : int or callable, default=0
+        Above 0, a line when done; above 1, joblib's progress over the folds. A callable is called
+        with the stage of the fit, its steps done and their number.
 
     Attributes
     ----------
@@ -202,7 +199,7 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         self
         """
         X, positive, weight = self._check_training_data(X, y, sample_weight)
-        target = self._within(ClassTarget(positive), X, weight, strata, stratum_weights)
+        outcome = self._apply_strata(Binary(positive, weight), X, strata, stratum_weights)
         n, d = X.shape
         tries_logistic = self.coefficients == "logistic" or (
             self.coefficients == "auto" and is_small(n, d)
@@ -210,23 +207,19 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         chunked = isinstance(X, Chunks)
         # Splitters of rows that are read in chunks see labels and groups only.
         seen = positive if chunked else X
-        splits = target.splits(self.cv, seen, groups, weight, self.random_state)
+        splits = outcome.split(self.cv, seen, groups, self.random_state)
         plan = SplitPlan.from_splits(splits, n, weight)
-        rarer = min(np.count_nonzero(positive), np.count_nonzero(~positive))
-        smoothing = int(d < n and rarer < _FEW)
+        smoothing = int(d < n and outcome.informative < FEW_ROWS)
         found, coef, rounds = self._choose_by_validation(
-            X, target, plan, logistic=tries_logistic, smoothing=smoothing
+            X, outcome, plan, logistic=tries_logistic, smoothing=smoothing
         )
         if chunked:
             self.auc_error_ = found.score_error
             self.n_passes_ = X.n_passes
-        self._set_middle(coef, found.moments)
+        self._set_intercept(coef, found.quadratic)
         score_in_log_odds(self, rounds, positive, weight, stacklevel=5)
-        n_positive, n_negative = (self.platt_[f"n_{side}"] for side in ("positive", "negative"))
-        self._report_choice(
-            float(np.sqrt((n_positive + n_negative + 1) / (12 * n_positive * n_negative))),
-            smoothing,
-        )
+        validated = np.flatnonzero(~np.isnan(self.out_of_fold_scores_))
+        self._report_choice(outcome.take(validated).chance_error, smoothing)
         return self
 
 
@@ -289,17 +282,20 @@ def fit_calibration(
     used = known.any(axis=1) & (True if weight is None else weight > 0)
     n_positive, n_negative = (int(np.count_nonzero(used & side)) for side in (positive, ~positive))
     rows, rounds = np.nonzero(known)
-    values, target = scores[rows, rounds], positive[rows]
+    values = scores[rows, rounds]
+    target = positive[rows]
     share = None if weight is None else weight[rows]
     # Next to no ridge: it keeps the slope finite where the score separates the classes, and unlike
     # Platt's targets it does not depend on how many rows a weight stands for.
-    (slope,), intercept = logistic_regression(values[:, None], target, share, ridge=1e-4)
+    (slope,), intercept = logistic_regression(
+        values[:, None], target, share, ridge=CALIBRATION_RIDGE
+    )
     prevalence = float(np.average(target, weights=share))
     reversed_ = not slope > 0
     if reversed_:
         mean = float(np.average(values, weights=share))
         spread = float(np.sqrt(np.average((values - mean) ** 2, weights=share)))
-        slope = _SMALL_SLOPE / spread if spread > 0 else 1.0
+        slope = SMALL_SLOPE / spread if spread > 0 else 1.0
         intercept = float(logit(prevalence)) - slope * mean
     return {
         "slope": float(slope),

@@ -11,12 +11,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_weights
+from ..defaults import CONCORDANCE_ALPHAS, CONCORDANCE_SMOOTHING, WIDE_CONCORDANCE_ALPHAS
 from ..errors import InputError
-from ..labels import Weighting
 from ..moments.base import Quadratic
 from ..moments.pairs import PairMoments
-from ..path.concordance import TimeTarget
+from ..outcome import Times
 from ..path.folds import SplitPlan
+from ..strata import Weighting
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
 from ..utils.types import Array, Floats, Indices
 from ._base import checks_parameters, names_columns
@@ -24,9 +25,6 @@ from ._exchange import ExchangeModel, ListOfK
 from ._validated import ValidatedList
 
 _NONE: Indices = np.empty(0, np.int64)
-# How often mean scores are smoothed over lengths before models are compared: concordances of folds
-# are noisier than AUCs of as many rows.
-_SMOOTHING = 4
 
 
 def _has_hazards(model: Any) -> bool:
@@ -44,10 +42,10 @@ class ConcordanceModel(ExchangeModel):
 
     horizon: float | None = None
 
+    _reads_chunks = True
+
     horizon_: float = field(init=False)
     hazards_: ProportionalHazards = field(init=False)
-
-    _reads_chunks = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ExchangeModel._parameter_constraints,
@@ -135,11 +133,11 @@ class ConcordanceModel(ExchangeModel):
         self.horizon_ = times.check_horizon(self.horizon)
         return X, times, weight
 
-    def _target(self, times: SurvivalTimes) -> TimeTarget:
-        """Return the pairs to train with."""
-        return TimeTarget(times)
+    def _outcome(self, times: SurvivalTimes, weight: Array | None) -> Times:
+        """Return what rows are ranked by."""
+        return Times(times, weight)
 
-    def _set_middle(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
+    def _set_intercept(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
         assert isinstance(quadratic, PairMoments)
         return self._set_coef(coef, coef @ quadratic.centre.astype(coef.dtype))
 
@@ -168,7 +166,8 @@ class SparseConcordance(ListOfK, ConcordanceModel):
     alpha : float, default=1.0
         Ridge, on the standardised scale.
     horizon : float, optional
-        Time that ``horizon_`` takes; by default that by which 80 % of the events have happened.
+        Time that risks of :func:`~sparseauc.selection.point_score` are about; by which 80 % of the
+        events have happened, by default.
     limits : Limits, optional
         Limits on the list: signs, costs, families and more; see :class:`~sparseauc.Limits`.
 
@@ -246,9 +245,9 @@ class SparseConcordance(ListOfK, ConcordanceModel):
         self
         """
         X, times, weight = self._check_times(X, y, sample_weight)
-        target = self._within(self._target(times), X, weight, strata, stratum_weights)
-        moments = target.moments(X, weight)
-        return self._choose_list(moments, *self._check_limits(), X.dtype)
+        outcome = self._outcome(times, weight)
+        outcome = self._apply_strata(outcome, X, strata, stratum_weights)
+        return self._choose_list(outcome.quadratic(X), *self._check_limits(), X.dtype)
 
     @names_columns
     def certify(
@@ -279,8 +278,8 @@ class SparseConcordance(ListOfK, ConcordanceModel):
         X, times, weight = other._check_times(X, y, sample_weight)
         if X.shape[1] != self.n_features_in_:
             raise InputError("X has other columns than that of the fit")
-        target = self._within_again(other._target(times), X, weight, strata)
-        return self._prove(target.moments(X, weight), _NONE, time_limit)
+        outcome = self._reapply_strata(self._outcome(times, weight), X, strata)
+        return self._prove(outcome.quadratic(X), _NONE, time_limit)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -320,7 +319,8 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         For the default folds.
     n_jobs : int, optional
         Number of training sets in parallel, in threads. The result does not depend on it.
-    verbose : int, default=0
+    verbose : int or callable, default=0
+        As for :class:`SparseAUCClassifierCV`.
 
     Attributes
     ----------
@@ -362,9 +362,7 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
     scoring: Literal["uno", "harrell"] = "uno"
 
     _score_name: ClassVar[str] = "concordance"
-    # Events are few for the rows: ridges closer to each other, and larger ones in wide tables,
-    # raise the concordance.
-    _default_alphas = (0.01, 0.1, 1.0, 10.0, 100.0), (1.0, 10.0, 100.0)
+    _default_alphas = CONCORDANCE_ALPHAS, WIDE_CONCORDANCE_ALPHAS
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ValidatedList._parameter_constraints,
@@ -403,21 +401,23 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         self
         """
         X, times, weight = self._check_times(X, y, sample_weight)
-        target = self._within(self._target(times), X, weight, strata, stratum_weights)
-        splits = target.splits(self.cv, X, groups, weight, self.random_state)
+        outcome = self._outcome(times, weight)
+        outcome = self._apply_strata(outcome, X, strata, stratum_weights)
+        splits = outcome.split(self.cv, X, groups, self.random_state)
         plan = SplitPlan.from_splits(splits, len(times), weight)
         n, d = X.shape
-        smoothing = _SMOOTHING if d < n else 0
+        smoothing = CONCORDANCE_SMOOTHING if d < n else 0
         found, coef, _ = self._choose_by_validation(
-            X, target, plan, n_informative=int(times.event.sum()) // 2, smoothing=smoothing
+            X, outcome, plan, n_informative=int(times.event.sum()) // 2, smoothing=smoothing
         )
         self.hazards_ = ProportionalHazards.fit(self.out_of_fold_scores_, times, weight)
-        self._report_choice(target.chance_error(weight), smoothing)
+        self._report_choice(outcome.chance_error, smoothing)
         if (slope := self.hazards_.slope) > 0:
             coef = (slope * coef).astype(coef.dtype, copy=False)
             self.out_of_fold_scores_ = slope * self.out_of_fold_scores_
             self.hazards_ = replace(self.hazards_, slope=1.0)
-        return self._set_middle(coef, found.moments)
+        return self._set_intercept(coef, found.quadratic)
 
-    def _target(self, times: SurvivalTimes) -> TimeTarget:
-        return TimeTarget(times, self.horizon_ if self.scoring == "uno" else None)
+    def _outcome(self, times: SurvivalTimes, weight: Array | None) -> Times:
+        horizon = self.horizon_ if self.scoring == "uno" else None
+        return Times(times, weight, horizon=horizon)

@@ -1,5 +1,7 @@
 """Base of the models whose number of columns and ridge are chosen by cross-validation."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,32 +12,22 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..cross_validation import CVResult, cross_validate, mean_over_rounds
+from ..defaults import ALPHAS, CLIP, LEAST_GAINS, LENGTHS, ROWS_FOR_LENGTHS, WIDE_ALPHAS
 from ..errors import InputError
 from ..limits import Limits, budgets_to_try
 from ..metrics import fold_standard_error
-from ..path.cross_validation import CrossValidation, mean_over_rounds
+from ..outcome import Outcome
 from ..path.folds import SplitPlan
-from ..path.path import (
-    DEFAULT_ALPHAS,
-    WIDE_ALPHAS,
-    check_lengths,
-    whole_numbers,
-)
+from ..path.path import Progress, check_lengths, whole_numbers
 from ..path.rules import ChanceWarning, Rule, choose, score_by_others, smooth_over_lengths
-from ..path.targets import Target
 from ..solvers.restrictions import Restrictions
-from ..transforms import DEFAULT_CLIP, Transform, is_small, learn_transforms
+from ..transforms import Transform, is_small, learn_transforms
 from ..utils.types import Array, Indices
 from ._exchange import ExchangeModel
 
-# Values of k tried by default, and the rows that lists so long must have.
-_SIZES = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100])
-_ROWS = np.where(_SIZES <= 24, 2.5, 5.0) * _SIZES
 # Largest number of values of the tables of all folds together, each transformed on its own.
 _MOST_VALUES = 2**26
-# Transforms that are tried, in this order, and the standard errors by which they must raise the
-# mean score.
-_LEAST_GAINS = {"log": 0.5, "clip": 1.0}
 
 
 class _Choice(NamedTuple):
@@ -45,6 +37,38 @@ class _Choice(NamedTuple):
     kind: str  # of its coefficients
     scores: Array  # validation score of each split
     attributes: dict[str, Any]  # fitted attributes that say so
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """What is cross-validated."""
+
+    X: Any
+    outcome: Outcome
+    plan: SplitPlan
+    ks: Indices
+    alphas: Array
+    restrictions: Restrictions
+    logistic: bool
+    smoothing: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """A cross-validation, and what the rule chose."""
+
+    transforms: list[Transform] | None  # of each split, then of all rows; None for none
+    found: CVResult
+    choice: _Choice
+    repeats: float
+
+    def gains(self, other: _Tried, least: float) -> bool:
+        """Whether the mean score is higher by so many standard errors than that of the other.
+
+        Of the first splits alone, if only these were tried.
+        """
+        gain = self.choice.scores - other.choice.scores[: self.choice.scores.size]
+        return bool(gain.mean() > least * fold_standard_error(gain, self.repeats))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -63,7 +87,7 @@ class ValidatedList(ExchangeModel):
     limits: Limits | None = None
     random_state: Any = 0
     n_jobs: int | None = None
-    verbose: int = 0
+    verbose: int | Progress = 0
 
     k_: int = field(init=False)
     alpha_: float = field(init=False)
@@ -72,7 +96,7 @@ class ValidatedList(ExchangeModel):
     # What models are chosen by.
     _score_name: ClassVar[str] = "AUC"
     # Ridges of tables with fewer columns than rows, and of others.
-    _default_alphas: ClassVar[tuple[Sequence[float], Sequence[float]]] = DEFAULT_ALPHAS, WIDE_ALPHAS
+    _default_alphas: ClassVar[tuple[Sequence[float], Sequence[float]]] = ALPHAS, WIDE_ALPHAS
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ExchangeModel._parameter_constraints,
@@ -84,19 +108,19 @@ class ValidatedList(ExchangeModel):
         "log": [StrOptions({"auto"}), "boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
-        "verbose": ["verbose"],
+        "verbose": ["verbose", callable],
     }
 
     def _choose_by_validation(
         self,
         X: Any,
-        target: Target,
+        outcome: Outcome,
         plan: SplitPlan,
         *,
         logistic: bool = False,
         n_informative: int | None = None,
         smoothing: int = 0,
-    ) -> tuple[CrossValidation, Array, Array]:
+    ) -> tuple[CVResult, Array, Array]:
         """Choose k, ridge, columns and coefficients; set all that says so but ``coef_``.
 
         Returns the search, coefficients, and out-of-fold scores of each round, (n, n_rounds).
@@ -113,9 +137,10 @@ class ValidatedList(ExchangeModel):
         ks, restrictions = self._path_points(n if n_informative is None else n_informative, d)
 
         while True:
-            transforms, found, choice = self._validate(
-                X, target, plan, ks, alphas, restrictions, logistic=logistic, smoothing=smoothing
+            tried = self._validate(
+                _Problem(X, outcome, plan, ks, alphas, restrictions, logistic, smoothing)
             )
+            transforms, found, choice = tried.transforms, tried.found, tried.choice
             at_alpha = int(np.flatnonzero(alphas == choice.attributes["alpha_"])[0])
             self.path_ = found.path_at(at_alpha)
             solution = self.path_.solutions[0][choice.at]
@@ -137,7 +162,7 @@ class ValidatedList(ExchangeModel):
         rounds = found.out_of_fold(None if refitted else at_alpha, at)
         self.out_of_fold_scores_ = mean_over_rounds(rounds)
         coef = self.path_.coef_of(solution)
-        self.objective_ = found.moments.loss(coef)
+        self.objective_ = found.quadratic.loss(coef)
         if refitted:
             ridge = self.cv_results_["param_logistic_ridge"][self.best_index_]
             coef[solution.support] = found.logistic_coef(solution.support, ridge)
@@ -155,7 +180,7 @@ class ValidatedList(ExchangeModel):
         ``chance`` is the standard error of the score of a list that says nothing.
         """
         name = self._score_name
-        if self.verbose:
+        if self.verbose and not callable(self.verbose):
             cost = f", costs {self.cost_:g}" if hasattr(self, "cost_") else ""
             kind = f", {self.coefficients_} coefficients" if hasattr(self, "coefficients_") else ""
             print(
@@ -176,56 +201,78 @@ class ValidatedList(ExchangeModel):
                 stacklevel=5,
             )
 
-    def _validate(
-        self, X: Any, target: Target, plan: SplitPlan, ks: Indices, alphas: Array,
-        restrictions: Restrictions, *, logistic: bool, smoothing: int,
-    ) -> tuple[list[Transform] | None, CrossValidation, _Choice]:  # fmt: skip
+    def _validate(self, problem: _Problem) -> _Tried:
         """Search with columns as they are, then logged and then clipped, as far as is to be tried.
 
         Where folds are repeated, what does not raise the mean score of the first ones ends there.
-
-        Transforms are those of the training rows of each split, then that of all rows; None if all
-        columns are taken as they are.
         """
-        first = plan.first_round()
-        weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
-        clip, log = None if self.clip == "auto" else self.clip, self.log is True
-        best: tuple[list[Transform] | None, CrossValidation, _Choice] | None = None
-        for name in ["", *self._transforms_to_try(X, len(weights))]:
-            least = _LEAST_GAINS.get(name, 0.0)
-            clipped: Any = DEFAULT_CLIP if name == "clip" else clip
-            tried = {"clip": clipped, "log": log or name == "log"}
-            for part in (plan,) if best is None or first is plan else (first, plan):
-                size = len(part.training)
-                some, transforms = [*weights[:size], weights[-1]], None
-                if any(tried.values()):
-                    transforms = learn_transforms(X, some, heavy_only=self.clip == "auto", **tried)
-                changes = (one.logs if name == "log" else one.clips for one in transforms or [])
-                if name and not any(changes):
-                    break
-                found = CrossValidation(
-                    X, target, part, ks, alphas, restrictions,
-                    transforms=transforms, logistic=logistic, n_jobs=self.n_jobs,
-                    verbose=max(0, self.verbose - 1),
-                )  # fmt: skip
-                choice = self._choose(
-                    ks, restrictions.budgets, alphas, found, part.n_repeats, smoothing
-                )
-                if best is not None:
-                    gain = choice.scores - best[2].scores[:size]
-                    needed = least if part is plan else 0.0
-                    if gain.mean() <= needed * fold_standard_error(gain, part.n_repeats):
-                        break
-            else:
-                best, (clip, log) = (transforms, found, choice), tried.values()
+        plan = problem.plan
+        names = self._transforms_to_try(problem.X, len(plan.training) + 1)
+        clip = None if self.clip == "auto" else self.clip
+        log = self.log is True
+        best = self._try_transform(problem, plan, clip, log)
         assert best is not None
+        first = plan.first_round()
+        for name in names:
+            with_log = log or name == "log"
+            with_clip = CLIP if name == "clip" else clip
+            # What does not raise the mean score of the first folds is not tried on the others.
+            if first is not plan:
+                tried = self._try_transform(problem, first, with_clip, with_log, name)
+                if tried is None or not tried.gains(best, 0.0):
+                    continue
+            tried = self._try_transform(problem, plan, with_clip, with_log, name)
+            if tried is not None and tried.gains(best, LEAST_GAINS[name]):
+                best = tried
+                clip = with_clip
+                log = with_log
         return best
+
+    def _try_transform(
+        self,
+        problem: _Problem,
+        plan: SplitPlan,
+        clip: float | None,
+        log: bool,
+        name: str = "",
+    ) -> _Tried | None:
+        """Cross-validate with transformed columns; None if what has a name changes no column."""
+        transforms = None
+        if clip is not None or log:
+            weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
+            transforms = learn_transforms(
+                problem.X, weights, clip=clip, log=log, heavy_only=self.clip == "auto"
+            )
+        if name and not any(one.logs if name == "log" else one.clips for one in transforms or []):
+            return None
+        found = cross_validate(
+            problem.X,
+            problem.outcome,
+            plan,
+            problem.ks,
+            problem.alphas,
+            problem.restrictions,
+            transforms=transforms,
+            logistic=problem.logistic,
+            n_jobs=self.n_jobs,
+            verbose=0 if callable(self.verbose) else max(0, self.verbose - 1),
+            progress=self.verbose if callable(self.verbose) else None,
+        )
+        choice = self._choose(
+            problem.ks,
+            problem.restrictions.budgets,
+            problem.alphas,
+            found,
+            plan.n_repeats,
+            problem.smoothing,
+        )
+        return _Tried(transforms, found, choice, plan.n_repeats)
 
     def _transforms_to_try(self, X: Any, n_tables: int) -> list[str]:
         """Name the transforms that are tried by default; arrays alone are transformed."""
         if isinstance(X, np.ndarray):
             small = is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
-            return [name for name in _LEAST_GAINS if small and getattr(self, name) == "auto"]
+            return [name for name in LEAST_GAINS if small and getattr(self, name) == "auto"]
         for name, given in (("clip", self.clip), ("log", self.log)):
             if given not in ("auto", None, False):
                 raise InputError(
@@ -241,9 +288,13 @@ class ValidatedList(ExchangeModel):
         """
         budgets = None if self.limits is None else self.limits.budgets
         restrictions = self._restrict(budgets)
-        ks = _SIZES[max(n, _ROWS[0]) >= _ROWS] if self.ks is None else whole_numbers(self.ks, "ks")
-        asked = 0 if self.ks is None else int(ks.max(initial=0))
-        n_fixed, available = self._fewest_and_most(restrictions, asked)
+        if self.ks is None:
+            ks = LENGTHS[max(n, ROWS_FOR_LENGTHS[0]) >= ROWS_FOR_LENGTHS]
+            asked = 0
+        else:
+            ks = whole_numbers(self.ks, "ks")
+            asked = int(ks.max(initial=0))
+        n_fixed, available = self._size_bounds(restrictions, asked)
         if self.ks is None:
             if restrictions.groups is not None:  # a group takes the rows of its columns, on average
                 ks = ks[ks <= max(1, ks[-1] * np.unique(restrictions.groups).size // d)]
@@ -264,21 +315,22 @@ class ValidatedList(ExchangeModel):
         return ks, replace(restrictions, budgets=budgets)
 
     def _choose(
-        self, ks: Indices, budgets: Array | None, alphas: Array, found: CrossValidation,
+        self, ks: Indices, budgets: Array | None, alphas: Array, found: CVResult,
         repeats: float, smoothing: int,
     ) -> _Choice:  # fmt: skip
         """Choose by the rule."""
-        ks, budgets = ks[: found.n_ks], None if budgets is None else budgets[: found.n_ks]
+        ks = found.ks
+        budgets = None if budgets is None else budgets[: ks.size]
         # Kinds of coefficients, their validation scores, (n_splits, n_ks), and ridges of the lists.
         kinds, by_kind, ridges = [], [], []
         if getattr(self, "coefficients", "auc") != "logistic":
             for a in np.argsort(-alphas).tolist():
                 kinds.append("auc")
                 by_kind.append(found.scores[:, a])
-                ridges.append(np.full(found.n_ks, alphas[a]))
-        if found.logistic_aucs is not None:
+                ridges.append(np.full(ks.size, alphas[a]))
+        if found.logistic_scores is not None:
             kinds.append("logistic")
-            by_kind.append(found.logistic_aucs)
+            by_kind.append(found.logistic_scores)
             ridges.append(alphas[found.best_alphas])
         # Models by k first: among equals the first, of smallest k and then largest ridge, wins.
         scores = np.stack(by_kind, axis=2).reshape(len(found.scores), -1)

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from ..chunks import Chunks, as_chunks, labels_and_weights
 from ..errors import InputError
-from ..labels import Labels, Weighting
-from ..utils.types import Array
+from ..strata import Strata, Weighting
+from ..utils.types import Array, Mask
 from .base import ColumnError
 from .cells import ClassMoments, ClassPart, Moments, StratifiedMoments
 from .chunked import ChunkedMoments, chunked_moments
@@ -81,15 +81,19 @@ def class_moments(
             raise InputError(f"X has {n} rows but sample_weight has shape {weight.shape}")
         for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
             raise InputError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
-    labels = Labels(positive)
     if strata is not None:
         strata = strata if chunks is None else chunks.labels(strata, "strata")
-        labels = labels.within(strata, stratum_weights, weight)
-    return moments_of(X, labels, weight)
+        strata = Strata.of_classes(strata, positive, stratum_weights, weight)
+    return moments_of(X, positive, weight, strata)
 
 
 def moments_of(
-    X: Any, labels: Labels, weight: Array | None = None, *, solver: bool = False
+    X: Any,
+    positive: Mask,
+    weight: Array | None = None,
+    strata: Strata | None = None,
+    *,
+    solver: bool = False,
 ) -> Moments:
     """Moments of rows that were checked, in memory or in chunks.
 
@@ -100,10 +104,10 @@ def moments_of(
         weight, unit = scale_weights(weight)
     moments: Moments
     if isinstance(X, Chunks):
-        moments = chunked_moments(X, labels, weight, solver=solver)
+        moments = chunked_moments(X, positive, weight, strata, solver=solver)
     elif hasattr(X, "tocsr"):
-        moments = SparseMoments(X.tocsr(), labels, weight)
+        moments = SparseMoments(X.tocsr(), positive, weight, strata)
     else:
-        moments = DenseMoments(np.asarray(X), labels, weight)
+        moments = DenseMoments(np.asarray(X), positive, weight, strata)
     moments.weight_unit = unit
     return moments

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InputError
-from ..labels import Weighting, pair_shares
+from ..strata import Weighting, pair_shares
 from ..utils.files import write_atomically
 from ..utils.types import Array, Indices, Mask
 from .base import Quadratic

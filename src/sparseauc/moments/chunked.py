@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from ..chunks import Chunks
 from ..errors import InputError
-from ..labels import Labels
+from ..strata import Strata
 from ..utils.arrays import is_tensor, to_host
-from ..utils.types import Array, Indices
+from ..utils.types import Array, Indices, Mask
 from . import _tensors
 from .base import NotGathered
 from .cells import ClassPart, Moments
@@ -66,23 +66,26 @@ class GatheredMoments:
     def __init__(
         self,
         chunks: Chunks,
-        labels: Labels,
+        positive: Mask,
         partitions: Sequence[Partition],
+        strata: Strata | None = None,
         *,
         products: bool = True,
     ) -> None:
-        self.labels = labels
+        self.strata = strata
+        self.n_strata = 1 if strata is None else len(strata)
         self._chunks = chunks
         self.quick = chunks.in_device_memory
-        self._known: list[npt.NDArray[Any]] = [labels.positive]
+        self._known: list[npt.NDArray[Any]] = [positive]
         for partition in partitions:
-            self._known.append(labels.divide(partition.part))
+            part = partition.part
+            self._known.append(part if strata is None else strata.split_parts(part))
             if partition.weight is not None:
                 self._known.append(partition.weight)
-        counts = [partition.n_parts * len(labels) for partition in partitions]
+        counts = [partition.n_parts * self.n_strata for partition in partitions]
         weighted = [partition.weight is not None for partition in partitions]
         self._division = Division(counts, weighted)
-        self.n_rows, self.n_features = labels.positive.size, chunks.shape[1]
+        self.n_rows, self.n_features = positive.size, chunks.shape[1]
         self.whole = products and fits_whole(self.n_features, sum(counts))
         held = np.arange(self.n_features if self.whole else 0)
         found = chunks.run(Summaries(self._division, held), *self._known)
@@ -92,6 +95,10 @@ class GatheredMoments:
         self._block = _GatheredBlock(np.empty((len(found), 2, 0, 0)))
         nothing = np.empty((0, self.n_features))
         self.parts = [[replace(side, cross=nothing) for side in sides] for sides in found]
+
+    def shares(self, class_weights: Array) -> Array:
+        """Share of each stratum, given the weight of both classes in each."""
+        return np.ones(1) if self.strata is None else self.strata.shares(class_weights)
 
     def gather(self, missing: NotGathered, *, single: bool = False) -> None:
         """Read the rows once for what is missing of H.
@@ -237,8 +244,8 @@ class ChunkedMoments(Moments):
         self, gathered: GatheredMoments, parts: Sequence[int], *, solver: bool = False
     ) -> None:
         self._gathered, self._solver = gathered, solver
-        size, none = len(gathered.labels), np.empty(0, np.int64)
-        divided = gathered.labels.code is not None
+        size, none = gathered.n_strata, np.empty(0, np.int64)
+        divided = gathered.strata is not None
         # Many strata are brought together once for all.
         self._keeps_all = divided and gathered.whole
         # Classes of parts, by cell. They are merged, and none is subtracted: a column that varies
@@ -269,7 +276,7 @@ class ChunkedMoments(Moments):
         self._cell_weights = np.array([cell.weight for cell in cells])
         totals = self._cell_weights.reshape(-1, 2).T
         self.weights = float(totals[0].sum()), float(totals[1].sum())
-        self.shares = gathered.labels.shares(totals)
+        self.shares = gathered.shares(totals)
         self.cell_means = np.array([cell.mean for cell in cells])
         self.n_features = gathered.n_features
         of_cell = np.array([cell for _, _, cell, _ in members], np.int64)
@@ -353,13 +360,14 @@ class ChunkedMoments(Moments):
 
 def chunked_moments(
     chunks: Chunks,
-    labels: Labels,
+    positive: Mask,
     weight: Array | None = None,
+    strata: Strata | None = None,
     *,
     products: bool = True,
     solver: bool = False,
 ) -> Moments:
     """Moments of all rows of a table that is read in chunks; see ``GatheredMoments``."""
-    everything = Partition(np.zeros(labels.positive.size, np.int16), 1, weight)
-    gathered = GatheredMoments(chunks, labels, [everything], products=products)
+    everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
+    gathered = GatheredMoments(chunks, positive, [everything], strata, products=products)
     return ChunkedMoments(gathered, [0], solver=solver)

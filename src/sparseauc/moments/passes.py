@@ -11,7 +11,6 @@ from scipy.linalg.blas import dgemm, dsyrk, sgemm
 
 from .._validation import check_finite, read_only
 from ..chunks import Pass
-from ..labels import Labels
 from ..utils.arrays import is_tensor
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
@@ -179,9 +178,7 @@ def _moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> Class
 
 def _sparse_moments(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassPart:
     members = X[rows]
-    moments = SparseMoments(
-        members, Labels(np.ones(rows.size, np.bool_)), weight if weight.size else None
-    )
+    moments = SparseMoments(members, np.ones(rows.size, np.bool_), weight if weight.size else None)
     return moments.summary(columns).positive
 
 

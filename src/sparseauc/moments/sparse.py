@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from .._validation import read_only
-from ..labels import Labels
 from ..rows import CSR, as_table
+from ..strata import Strata
 from ..utils.jit import kernel
-from ..utils.types import Array, Indices
+from ..utils.types import Array, Indices, Mask
 from .table import TableMoments, check_totals, unit_of
 
 # A column without gaps whose values are this many times its reach from zero is taken about one.
@@ -107,14 +107,21 @@ class SparseMoments(TableMoments):
     Parameters
     ----------
     X : CSR matrix or array of shape (n, d)
-    labels : Labels
-    sample_weight : float64 ndarray of shape (n,) or None
+    positive : bool ndarray of shape (n,)
+    sample_weight : float64 ndarray of shape (n,), optional
+    strata : Strata, optional
     """
 
-    def __init__(self, X: Any, labels: Labels, sample_weight: Array | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        positive: Mask,
+        sample_weight: Array | None = None,
+        strata: Strata | None = None,
+    ) -> None:
         table = as_table(X)
         assert isinstance(table, CSR)
-        super().__init__(X.shape, labels, sample_weight)
+        super().__init__(X.shape, positive, sample_weight, strata)
         (n, d), cells = X.shape, self._cells
         counts = np.zeros((cells.sums.size, d), np.int32 if n < 2**31 else np.int64)
         first, reach, spread = _look(table, cells.cell, cells.share, d, counts)

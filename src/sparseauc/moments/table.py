@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from .._validation import check_finite, read_only
 from ..errors import InputError
-from ..labels import Labels
+from ..strata import Strata
 from ..utils.jit import kernel
-from ..utils.types import Array, Indices
+from ..utils.types import Array, Indices, Mask
 from .base import ColumnError
 from .cells import Moments
 
@@ -63,12 +63,13 @@ class Cells:
     shares: Array  # what each stratum counts, 1 in all
 
     @classmethod
-    def from_rows(cls, labels: Labels, weight: Array | None) -> Cells:
+    def from_rows(cls, positive: Mask, weight: Array | None, strata: Strata | None) -> Cells:
         """Divide rows; those of strata without both classes count nothing."""
-        if labels.code is None:
-            cell, shares = np.where(labels.positive, 0, 1).astype(np.int32), np.ones(1)
+        if strata is None:
+            cell = np.where(positive, 0, 1).astype(np.int32)
+            shares = np.ones(1)
         else:
-            cell, shares, weight = labels.cells(weight)
+            cell, shares, weight = strata.cells(positive, weight)
         counts = np.bincount(cell, minlength=2 * shares.size)
         if weight is None:
             totals = counts.astype(np.float64)
@@ -102,10 +103,16 @@ class TableMoments(Moments):
     # Units of the columns.
     _unit: Array
 
-    def __init__(self, shape: tuple[int, int], labels: Labels, sample_weight: Array | None) -> None:
-        self.positive = read_only(labels.positive)
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        positive: Mask,
+        sample_weight: Array | None,
+        strata: Strata | None,
+    ) -> None:
+        self.positive = read_only(positive)
         self.row_weight = read_only(np.empty(0) if sample_weight is None else sample_weight)
-        self._cells = Cells.from_rows(labels, sample_weight)
+        self._cells = Cells.from_rows(positive, sample_weight, strata)
         self.weights, self.shares = self._cells.weights, self._cells.shares
         if self.shares.size > 1 and 2 * self.shares.size * shape[1] > _MOST_MEANS:
             raise InputError(
@@ -283,14 +290,19 @@ class DenseMoments(TableMoments):
     Parameters
     ----------
     X : ndarray of shape (n, d)
-    labels : Labels
-    sample_weight : float64 ndarray of shape (n,) or None
+    positive : bool ndarray of shape (n,)
+    sample_weight : float64 ndarray of shape (n,), optional
+    strata : Strata, optional
     """
 
     def __init__(
-        self, X: npt.NDArray[Any], labels: Labels, sample_weight: Array | None = None
+        self,
+        X: npt.NDArray[Any],
+        positive: Mask,
+        sample_weight: Array | None = None,
+        strata: Strata | None = None,
     ) -> None:
-        super().__init__(X.shape, labels, sample_weight)
+        super().__init__(X.shape, positive, sample_weight, strata)
         self._X, cells = read_only(X), self._cells
         totals, reach = np.zeros((cells.sums.size, X.shape[1])), np.zeros(X.shape[1])
         sweep = _totals_by_row if X.flags.c_contiguous else _totals_by_column

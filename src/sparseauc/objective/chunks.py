@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from .._validation import read_only
 from ..chunks import Chunks, Pass, score_chunks
-from ..labels import Labels
 from ..moments.chunked import chunked_moments
 from ..rows import as_table
 from ..utils.types import Array, Floats, Indices, Mask
@@ -26,7 +25,7 @@ class ChunkObjective(Objective):
 
     def __init__(self, chunks: Chunks, positive: Mask, weight: Array | None) -> None:
         self.chunks = chunks
-        self.moments = chunked_moments(chunks, Labels(positive), weight, products=False)
+        self.moments = chunked_moments(chunks, positive, weight, products=False)
         self._set_rows(chunks, positive, weight, self.moments)
 
     @property

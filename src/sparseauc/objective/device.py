@@ -10,7 +10,6 @@ import numpy.typing as npt
 from .._streaming import DeviceStream, copy_rows, page_locked_copy
 from ..blocks import RowBlocks
 from ..chunks import DeviceChunks
-from ..labels import Labels
 from ..moments.chunked import chunked_moments
 from ..utils.arrays import as_tensor, explain_out_of_memory, import_torch, to_host, usable_bytes
 from ..utils.types import Array, Floats, Indices, Mask
@@ -80,7 +79,7 @@ class DeviceObjective(Objective):
 
     def __init__(self, chunks: DeviceChunks, positive: Mask, weight: Array | None) -> None:
         self._chunks, self.device = chunks, chunks.device
-        moments = chunked_moments(chunks, Labels(positive), weight, products=False)
+        moments = chunked_moments(chunks, positive, weight, products=False)
         self._set_rows(chunks, positive, weight, moments)
         counts = np.ones(self.n_rows) if weight is None else weight
         self.shares: Array = np.stack([counts * positive, counts * ~positive])

@@ -1,6 +1,6 @@
 """Which rows train and which validate: splits, checked and brought together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
@@ -11,9 +11,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_random_state
 
+from ..defaults import FOLDS, MOST_REPEATS, VALIDATED_ROWS
 from ..errors import FoldsError, InputError
-from ..labels import Labels
 from ..moments.chunked import Partition
+from ..strata import Strata
 from ..utils.types import Array, Indices, Mask
 
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
@@ -85,6 +86,11 @@ class SplitPlan:
             rounds=self.rounds[:1],
         )  # fmt: skip
 
+    def validated(self) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
+        """Go through the splits of every round, with the rows that validate them."""
+        for numbers in self.rounds:
+            yield from rows_by_number(numbers)
+
     @property
     def n_repeats(self) -> float:
         """How often a row is validated on average, and 1 at least."""
@@ -135,36 +141,15 @@ def rows_by_number(
     yield from zip(found.tolist(), np.split(rows[order], starts[1:]), strict=False)
 
 
-def check_splits(splits: list[Split], labels: Labels, weight: Array | None) -> None:
-    """Refuse a split in which training or validation rows are of one class."""
-    positive = labels.positive
-    for number, parts in enumerate(splits):
-        for name, rows in zip(("training", "validation"), parts, strict=True):
-            counted = rows if weight is None else rows[weight[rows] > 0]
-            kinds = np.unique(positive[counted])
-            if kinds.size < 2:
-                missing = (
-                    "rows" if kinds.size == 0 else "positives" if not kinds[0] else "negatives"
-                )
-                which = "" if weight is None else " of weight above 0"
-                raise FoldsError(
-                    f"split {number} has no {missing}{which} among its {name} rows: use fewer "
-                    "folds, or a splitter that keeps the classes together, such as StratifiedKFold"
-                )
-            if labels.code is not None and not len(labels.take(counted)):
-                raise FoldsError(
-                    f"no stratum has both classes among the {name} rows of split {number}: use "
-                    "fewer folds, or a splitter that keeps strata whole, such as GroupKFold"
-                )
-
-
 def make_splits(
     cv: Any,
     X: Any,
-    labels: Labels,
+    positive: Mask,
     groups: Any,
     random_state: Any,
+    *,
     n_repeats: int | None = None,
+    strata: Strata | None = None,
 ) -> list[Split]:
     """Divide rows as ``cv`` says, as scikit-learn does; by default five stratified folds.
 
@@ -177,31 +162,57 @@ def make_splits(
     in both classes; where most strata are too small for that, as matched sets are, folds keep
     strata whole. Splitters that keep groups together are given the strata, unless there are groups.
     """
-    positive = labels.positive
     if cv is None:
-        counted = positive if labels.code is None else positive[labels.code >= 0]
+        counted = positive if strata is None else positive[strata.code >= 0]
         n_rows = int(min(counted.sum(), (~counted).sum()))
         rarer = n_rows if groups is None else min(groups_by_class(groups, positive))
-        cv, n_repeats = max(2, min(5, rarer)), min(5, -(-200 // n_rows))
+        cv = max(2, min(FOLDS, rarer))
+        n_repeats = repeats_for(n_rows)
     elif isinstance(cv, Integral) and n_repeats is not None:
         _check_number_of_folds(int(cv), positive)
-    if groups is not None and isinstance(cv, Integral):
-        return _whole_groups(int(cv), n_repeats, positive, np.asarray(groups), random_state)
     cells: npt.NDArray[Any] = positive
     if isinstance(cv, Integral):
-        cells, whole = labels.to_divide(int(cv))
-        if whole is not None:
-            n_folds = min(int(cv), len(labels))
-            return _keep_whole(n_folds, n_repeats, positive, whole, random_state)
+        if groups is not None:
+            _check_number_of_groups(int(cv), groups, positive)
+            rng = None if n_repeats is None else check_random_state(random_state)
+            return _keep_whole(int(cv), positive, np.asarray(groups), [rng] * (n_repeats or 1))
+        if strata is not None and _are_small(strata, positive, int(cv)):
+            states: list[Any] = [None]
+            if n_repeats is not None:
+                states = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()
+            return _keep_whole(min(int(cv), len(strata)), positive, strata.code, states)
+        if strata is not None:
+            cells = _cells_to_divide(strata, positive, int(cv))
     if n_repeats is None or not isinstance(cv, Integral):
         splitter = check_cv(cv, cells, classifier=True)
     else:
         splitter = RepeatedStratifiedKFold(
             n_splits=cv, n_repeats=n_repeats, random_state=random_state
         )
-    if groups is None and isinstance(splitter, GroupsConsumerMixin):
-        groups = labels.code
+    if groups is None and strata is not None and isinstance(splitter, GroupsConsumerMixin):
+        groups = strata.code
     return list(splitter.split(X, cells, groups))
+
+
+def repeats_for(n_rows: int) -> int:
+    """Number of repeats of the default folds, given the rows of the rarer class, or events."""
+    return min(MOST_REPEATS, -(-VALIDATED_ROWS // n_rows))
+
+
+def _are_small(strata: Strata, positive: Mask, n_folds: int) -> bool:
+    """Whether most strata have too few rows of a class for every fold, as matched sets have."""
+    large = np.min(strata.class_weights(positive), axis=0) >= n_folds
+    return len(strata) > 1 and bool(2 * np.count_nonzero(large) < len(strata))
+
+
+def _cells_to_divide(strata: Strata, positive: Mask, n_folds: int) -> Indices:
+    """Cell of each row by stratum and class, of which every fold should have its share."""
+    cell = np.where(strata.code >= 0, 2 * strata.code + positive, -1)
+    counts = np.bincount(cell[cell >= 0], minlength=2 * len(strata))
+    # Rows of strata without pairs, and of those smaller than there are folds, go with others.
+    largest = 2 * counts.reshape(-1, 2).argmax(axis=0) + [0, 1]
+    few = np.append(counts < n_folds, True)[cell]
+    return np.where(few, largest[positive.astype(np.intp)], cell)
 
 
 def groups_by_class(groups: Any, positive: Mask) -> list[int]:
@@ -225,37 +236,22 @@ def _check_number_of_folds(n_folds: int, positive: Mask) -> None:
             )
 
 
-def _whole_groups(
-    n_folds: int,
-    n_repeats: int | None,
-    positive: Mask,
-    groups: npt.NDArray[Any],
-    random_state: Any,
-) -> list[Split]:
-    """Folds that keep groups together, in random order where they are repeated."""
+def _check_number_of_groups(n_folds: int, groups: Any, positive: Mask) -> None:
+    """Refuse more folds than a class has groups."""
     counts = groups_by_class(groups, positive)
     if min(count for count in counts if count) < n_folds:
         raise FoldsError(
             f"{counts[0]} groups have negative rows and {counts[1]} positive ones, fewer than the "
             f"{n_folds} folds: use fewer folds"
         )
-    rng = None if n_repeats is None else check_random_state(random_state)
-    splits: list[Split] = []
-    for _ in range(n_repeats or 1):
-        splitter = StratifiedGroupKFold(n_folds, shuffle=rng is not None, random_state=rng)
-        splits += splitter.split(positive, positive, groups)
-    return splits
 
 
 def _keep_whole(
-    n_folds: int, n_repeats: int | None, positive: Mask, units: Indices, random_state: Any
+    n_folds: int, positive: Mask, units: npt.NDArray[Any], random_states: Sequence[Any]
 ) -> list[Split]:
-    """Folds that keep units of rows whole, in random order where they are repeated."""
-    seeds: list[int | None] = [None]
-    if n_repeats is not None:
-        seeds = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()
+    """Folds that keep units of rows whole, once for each random state, in order for None."""
     splits: list[Split] = []
-    for seed in seeds:
-        splitter = StratifiedGroupKFold(n_folds, shuffle=seed is not None, random_state=seed)
+    for state in random_states:
+        splitter = StratifiedGroupKFold(n_folds, shuffle=state is not None, random_state=state)
         splits += splitter.split(positive, positive, units)
     return splits

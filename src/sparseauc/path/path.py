@@ -3,11 +3,8 @@
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +13,6 @@ from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 from ..errors import InputError
-from ..labels import Weighting
 from ..limits import Limits
 from ..moments import class_moments
 from ..moments.base import HCache, NotGathered, Quadratic, StandardisedGram
@@ -24,32 +20,17 @@ from ..solvers.exchange import Solution
 from ..solvers.exchange_groups import Groups, GroupSearch
 from ..solvers.restrictions import Restrictions
 from ..solvers.working_set import ExchangeSearch, ListSearch
+from ..strata import Weighting
 from ..utils.types import Array, Indices
-
-# Ridges tried by default where there are more rows than columns, on the standardised scale, where
-# the diagonal of H is about 2: from next to none to so much that the largest differences of means
-# are chosen one by one. Steps of a hundred lose nothing to finer ones.
-DEFAULT_ALPHAS = (0.01, 1.0, 100.0)
-# Elsewhere, where correlated columns need small ridges and few rows large ones.
-WIDE_ALPHAS = (0.01, 0.1, 10.0, 1000.0)
 
 # Called with the stage of a search, its steps done and their number.
 Progress = Callable[[str, int, int], None]
-listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
 
 
-@contextmanager
-def steps_reported(progress: Progress) -> Iterator[None]:
-    """Report the steps of searches to a function: training sets searched, and refitted."""
-    token = listener.set(progress)
-    try:
-        yield
-    finally:
-        listener.reset(token)
-
-
-def begin_stage(progress: Progress, stage: str, total: int) -> Callable[[], None]:
+def count_steps(progress: Progress | None, stage: str, total: int) -> Callable[[], None]:
     """Report that none of the steps of a stage is done; return what reports one more."""
+    if progress is None:
+        return lambda: None
     numbers = itertools.count(1)
     progress(stage, 0, total)
     return lambda: progress(stage, next(numbers), total)
@@ -145,41 +126,53 @@ class PathSearch:
         self._found: dict[float, list[Solution]] = {}
         self.missing: NotGathered | None = None
 
-    def run(self, alphas: Array) -> "SparseAUCPath | PathSearch":
-        """Find the path; the search itself, to be run again, where parts of H are ``missing``."""
+    def run(self, alphas: Array) -> SparseAUCPath | None:
+        """Find the path; None, to be run again, where parts of H are ``missing``."""
         self.missing = None
-        for alpha in [one for one in alphas.tolist() if one not in self._found]:
-            try:
-                if self._restrictions.groups is not None and self._groups is None:
-                    self._groups = Groups(self._gram, self._restrictions)
-                paths: dict[float, tuple[list[Solution], int]] = {}
-                # Each budget on its own: a list does not depend on what else is asked for.
-                for budget in dict.fromkeys(self._budgets):
-                    if (alpha, budget) not in self._searches:
-                        start: Any = partial(ExchangeSearch, restrictions=self._restrictions)
-                        if self._groups is not None:
-                            start = partial(GroupSearch, groups=self._groups)
-                        self._searches[alpha, budget] = start(
-                            self._gram, alpha, cache=self._cache, budget=budget,
-                            thorough=self._thorough,
-                        )  # fmt: skip
-                    search = self._searches[alpha, budget]
-                    paths[budget] = search.path(int(self._ks[-1])), search.lowest
-                for budget in paths:
-                    del self._searches[alpha, budget]
-                # Beyond the last list found, more columns explain nothing more.
-                self._found[alpha] = [
-                    path[min(max(k - lowest, 0), len(path) - 1)]
-                    for k, budget in zip(self._ks.tolist(), self._budgets, strict=True)
-                    for path, lowest in [paths[budget]]
-                ]
-            except NotGathered as more:
-                self.missing = more if self.missing is None else self.missing | more
+        for alpha in alphas.tolist():
+            if alpha not in self._found:
+                try:
+                    self._found[alpha] = self._lists_at(alpha)
+                except NotGathered as more:
+                    self.missing = more if self.missing is None else self.missing | more
         if self.missing is not None:
-            return self
+            return None
         solutions = [self._found[alpha] for alpha in alphas.tolist()]
         budgets = self._restrictions.budgets
         return SparseAUCPath(self._ks, alphas, self._gram.scale, solutions, budgets)
+
+    def _lists_at(self, alpha: float) -> list[Solution]:
+        """Find the lists of one ridge."""
+        if self._restrictions.groups is not None and self._groups is None:
+            self._groups = Groups(self._gram, self._restrictions)
+        paths: dict[float, list[Solution]] = {}
+        lowest: dict[float, int] = {}
+        # Each budget on its own: a list does not depend on what else is asked for.
+        for budget in dict.fromkeys(self._budgets):
+            search = self._searches.get((alpha, budget))
+            if search is None:
+                search = self._begin_search(alpha, budget)
+                self._searches[alpha, budget] = search
+            paths[budget] = search.path(int(self._ks[-1]))
+            lowest[budget] = search.lowest
+        for budget in paths:
+            del self._searches[alpha, budget]
+        lists = []
+        for k, budget in zip(self._ks.tolist(), self._budgets, strict=True):
+            # Beyond the last list found, more columns explain nothing more.
+            place = min(max(k - lowest[budget], 0), len(paths[budget]) - 1)
+            lists.append(paths[budget][place])
+        return lists
+
+    def _begin_search(self, alpha: float, budget: float) -> ListSearch:
+        settings: dict[str, Any] = {
+            "cache": self._cache,
+            "budget": budget,
+            "thorough": self._thorough,
+        }
+        if self._groups is not None:
+            return GroupSearch(self._gram, alpha, groups=self._groups, **settings)
+        return ExchangeSearch(self._gram, alpha, restrictions=self._restrictions, **settings)
 
 
 def path_of_moments(
@@ -191,16 +184,17 @@ def path_of_moments(
     thorough: bool = False,
 ) -> SparseAUCPath:
     """Compute the path from moments that have all of H."""
-    found = PathSearch(moments, ks, restrictions, thorough=thorough).run(alphas)
-    if isinstance(found, PathSearch):
-        assert found.missing is not None
-        raise found.missing
-    return found
+    search = PathSearch(moments, ks, restrictions, thorough=thorough)
+    path = search.run(alphas)
+    if path is None:
+        assert search.missing is not None
+        raise search.missing
+    return path
 
 
 @functools.cache
 def blas_threads() -> ThreadpoolController:
-    """What limits the threads of BLAS; to look for its libraries takes as long as a path."""
+    """Return what limits the threads of BLAS; looking for its libraries takes as long as a path."""
     return ThreadpoolController()
 
 
@@ -213,13 +207,23 @@ def find_paths(
     *,
     n_thorough: int = 1,
     one_thread: bool = False,
+    progress: Progress | None = None,
 ) -> list[SparseAUCPath]:
     """Find the paths of several training sets, gathering at once what all of them lack of H.
 
     Only the last ``n_thorough`` are searched thoroughly: elsewhere it buys no AUC. ``one_thread``:
     where only small products are left, several threads of BLAS would get in each other's way.
     """
+    step = count_steps(progress, "Choosing columns", len(training))
     first_thorough = len(training) - n_thorough
+
+    def search_once(search: PathSearch) -> tuple[PathSearch | None, SparseAUCPath | None]:
+        path = search.run(alphas)
+        if path is None:
+            return search, None
+        step()
+        return None, path  # a finished search need not keep what it computed of H
+
     # One after the other, as a search keeps what it computed of H.
     searches: Iterable[PathSearch] = (
         PathSearch(moments, ks, restrictions, thorough=number >= first_thorough)
@@ -227,31 +231,21 @@ def find_paths(
     )
     unfinished = list(range(len(training)))
     paths: dict[int, SparseAUCPath] = {}
-    run_search: Callable[..., SparseAUCPath | PathSearch] = PathSearch.run
-    if (progress := listener.get()) is not None:
-        step = begin_stage(progress, "Choosing columns", len(training))
-        run_search = partial(_run_and_report, step)
     while unfinished:
         with blas_threads().limit(limits=1 if one_thread else None, user_api="blas"):
-            results = run(delayed(run_search)(search, alphas) for search in searches)
-        found = dict(zip(unfinished, results, strict=True))
-        paths |= {at: one for at, one in found.items() if isinstance(one, SparseAUCPath)}
-        searches = [one for one in found.values() if isinstance(one, PathSearch)]
-        unfinished = [at for at in unfinished if at not in paths]
-        lacking = [search.missing for search in searches if search.missing is not None]
-        if lacking:
-            functools.reduce(operator.or_, lacking).gather(single=restrictions.groups is None)
+            results = run(delayed(search_once)(search) for search in searches)
+        lacking: dict[int, PathSearch] = {}
+        for number, (search, path) in zip(unfinished, results, strict=True):
+            if path is not None:
+                paths[number] = path
+            elif search is not None:
+                lacking[number] = search
+        unfinished = list(lacking)
+        searches = list(lacking.values())
+        missing = [search.missing for search in searches if search.missing is not None]
+        if missing:
+            functools.reduce(operator.or_, missing).gather(single=restrictions.groups is None)
     return [paths[number] for number in range(len(training))]
-
-
-def _run_and_report(
-    step: Callable[[], None], search: PathSearch, alphas: Array
-) -> SparseAUCPath | PathSearch:
-    """Run a search and, if it found its path, report one more step."""
-    found = search.run(alphas)
-    if isinstance(found, SparseAUCPath):
-        step()
-    return found
 
 
 def sparse_auc_path(
@@ -328,8 +322,9 @@ def sparse_auc_path(
     ridges = np.atleast_1d(np.asarray(alphas, np.float64))
     if ridges.size == 0:
         raise InputError("alphas is empty: give at least one ridge")
-    for alpha in ridges[~(ridges >= 0) | np.isinf(ridges)][:1]:
-        raise InputError(f"alphas holds {alpha}: a ridge is a finite number of 0 or more")
+    bad = ridges[~(ridges >= 0) | np.isinf(ridges)]
+    if bad.size:
+        raise InputError(f"alphas holds {bad[0]}: a ridge is a finite number of 0 or more")
     return path_of_moments(moments, sizes, ridges, restrictions, thorough=thorough)
 
 
@@ -342,8 +337,9 @@ def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:
         raise InputError(
             f"{name} must be a list of whole numbers, got {numbers.dtype} of shape {numbers.shape}"
         )
-    for number in numbers[~(numbers % 1 == 0)][:1]:
-        raise InputError(f"{name} holds {number}, which is no whole number")
+    fractions = numbers[~(numbers % 1 == 0)]
+    if fractions.size:
+        raise InputError(f"{name} holds {fractions[0]}, which is no whole number")
     return np.unique(numbers.astype(np.int64))
 
 

@@ -12,16 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ..defaults import BEST_TOLERANCE, SHORT_TOLERANCE
 from ..errors import InputError
 from ..metrics import fold_standard_error
 
 __all__ = ["ChanceWarning", "best", "one_standard_error"]
 
 Rule = Callable[[Mapping[str, Any]], int]
-
-# Mean AUCs so close are the same to whoever wants the best list, and to whoever pays for columns.
-BEST_TOLERANCE = 0.002
-SHORT_TOLERANCE = 0.005
 
 
 class ChanceWarning(UserWarning):

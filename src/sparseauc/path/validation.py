@@ -1,4 +1,4 @@
-"""Labels of two classes: moments to choose columns with, and validation AUCs of many models.
+"""Validation AUCs of many models of two classes, in one pass over the rows.
 
 The rows of the rarer class are fetched first, a few columns of them, and scored by every model;
 then one pass counts, for every other row, how many of those scores lie below its own. So AUCs are
@@ -17,19 +17,12 @@ from joblib import Parallel, delayed
 
 from ..chunks import Chunks, Pass
 from ..chunks.base import Gather
-from ..labels import Labels
-from ..metrics import fast_auc_within
-from ..moments import Moments, moments_of
-from ..moments.chunked import ChunkedMoments, GatheredMoments, fits_whole
+from ..strata import Strata, class_weights
 from ..utils.jit import inlined_kernel, kernel
-from ..utils.types import Array, Indices
-from .folds import Split, SplitPlan, check_splits, make_splits, rows_by_number
+from ..utils.types import Array, Indices, Mask
+from .folds import rows_by_number
 from .path import SparseAUCPath
-from .targets import TrainingSets
 
-# Tables in memory with more columns than this are wide: H of every fold would fill the memory. So
-# are those with fewer rows than columns, which are smaller than H.
-_WIDE = 1500
 # Rows of a fold that divide the scores of a model where the rarer class is too large to be kept.
 _DIVIDERS = 512
 # Numbers scored at a time.
@@ -98,98 +91,91 @@ def narrow(models: Sequence[Models]) -> tuple[Indices, list[Models]]:
     ]
 
 
-class ClassTarget(Labels):
-    """Labels of two classes: the squared loss over pairs, and the AUC."""
+def count_aucs(
+    chunks: Chunks,
+    positive: Mask,
+    weight: Array | None,
+    strata: Strata | None,
+    validated: Sequence[npt.NDArray[np.integer[Any]]],
+    models: Sequence[Models],
+    n_threads: int = 1,
+) -> tuple[list[Array], float]:
+    """Compute the AUC of all models of each split, and how far it may be off.
 
-    @property
-    def labels(self) -> Self:
-        """The labels themselves."""
-        return self
+    ``validated`` are rounds: the number of the split that validates each row, −1 for none. With
+    strata the AUC is the mean of those within strata, each judged like a split of its own. Splits
+    are judged in several threads.
+    """
+    rounds = list(validated)
+    splits = np.arange(len(models))
+    if strata is not None:
+        rounds, splits = _divide_by_strata(rounds, len(models), positive, weight, strata)
+    used, narrowed = narrow(models)
+    narrowed = [narrowed[split] for split in splits]
+    few_are_positive = bool(2 * np.count_nonzero(positive) <= positive.size)
+    rarer = positive if few_are_positive else ~positive
+    validating = [rows for numbers in rounds for _, rows in rows_by_number(numbers)]
+    kept = [rows[rarer[rows]] for rows in validating]
+    exact = sum(rows.size * m.middle.size * 8 for rows, m in zip(kept, narrowed, strict=True))
+    exactly = (exact if weight is None else 2 * exact) <= chunks.max_payload_bytes
+    if not exactly:
+        kept = [
+            _dividing_rows(few, rows[~rarer[rows]])
+            for few, rows in zip(kept, validating, strict=True)
+        ]
+    dividers, before = _score_dividers(chunks, kept, used, narrowed, weight if exactly else None)
+    compared = few_are_positive if exactly else None
+    work = _Count(narrowed, dividers, before, compared, weight is not None, n_threads)
+    known = [positive, *([] if weight is None else [weight]), *rounds]
+    counts: list[npt.NDArray[Any]] = chunks.run(work, *known, columns=used)
+    totals = np.array([_class_totals(rows, positive, weight) for rows in validating])
+    aucs, error = _aucs_of_counts(counts, totals, compared)
+    if strata is not None:
+        aucs = [
+            strata.shares(totals[splits == split].T) @ np.array(aucs)[splits == split]
+            for split in range(len(models))
+        ]
+    return aucs, error
 
-    def moments(self, table: Any, weight: Array | None) -> Moments:
-        """Class moments."""
-        return moments_of(table, self, weight)
 
-    def score(self, scores: Array, rows: Indices) -> float:
-        """AUC, within strata where there are any."""
-        return fast_auc_within(scores, self.take(rows))
+def _aucs_of_counts(
+    counts: Sequence[npt.NDArray[Any]], totals: Array, few_are_positive: bool | None
+) -> tuple[list[Array], float]:
+    """Turn what ``_Count`` counted into AUCs, and how far they may be off."""
+    if few_are_positive is None:
+        found = [_auc_of_cells(counted) for counted in counts]
+        return [auc for auc, _ in found], max(error for _, error in found)
+    pairs = 2.0 * totals.prod(axis=1)
+    below = [counted / number for counted, number in zip(counts, pairs, strict=True)]
+    return [1.0 - share if few_are_positive else share for share in below], 0.0
 
-    def splits(self, cv: Any, X: Any, groups: Any, weight: Array | None, seed: Any) -> list[Split]:
-        """Splits with rows of both classes on either side."""
-        splits = make_splits(cv, X, self, groups, seed)
-        check_splits(splits, self, weight)
-        return splits
 
-    def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
-        """Class moments of the training rows of each split, and of all rows.
+def _class_totals(rows: Indices, positive: Mask, weight: Array | None) -> list[float]:
+    """Weight of the positives and of the negatives among some rows."""
+    sides = (rows[positive[rows]], rows[~positive[rows]])
+    return [float(side.size if weight is None else weight[side].sum()) for side in sides]
 
-        Training folds are merged, and the validation fold is not subtracted from the whole: a
-        column that varies in that fold only would be left with a rounding error for its difference,
-        and no variance, as if it told the classes apart.
-        """
-        n, d = chunks.shape
-        wide = d > _WIDE or d >= n
-        if self.code is not None:
-            n_parts = sum(partition.n_parts for partition in plan.partitions)
-            wide |= not fits_whole(d, n_parts * len(self))
-        sets: list[Moments]
-        if table is not chunks and wide:
-            weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
-            sets = [self.moments(table, weight) for weight in weights]
-            gathered = None
-        else:
-            gathered = GatheredMoments(chunks, self, plan.partitions)
-            parts = [*plan.training, plan.everything]
-            sets = [ChunkedMoments(gathered, some, solver=True) for some in parts]
-        return TrainingSets(
-            sets[:-1], sets[-1], [np.mean(moments.means, axis=0) for moments in sets],
-            gathered is not None, gathered is not None and not gathered.whole,
-        )  # fmt: skip
 
-    def validate(
-        self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
-    ) -> tuple[list[Array], float]:
-        """AUC of all models of each split, and how far it may be off.
+def _divide_by_strata(
+    validated: Sequence[npt.NDArray[np.integer[Any]]],
+    n_splits: int,
+    positive: Mask,
+    weight: Array | None,
+    strata: Strata,
+) -> tuple[list[npt.NDArray[np.integer[Any]]], Indices]:
+    """Divide the rows that validate a split by stratum.
 
-        With strata it is the mean of the AUCs within strata, each judged like a split of its own.
-        Splits are judged in several threads.
-        """
-        weight, positive = plan.weight, self.positive
-        rounds, splits = self.judged(plan.rounds, len(plan.training), weight)
-        used, narrowed = narrow(models)
-        narrowed = [narrowed[split] for split in splits]
-        few_are_positive = bool(2 * np.count_nonzero(positive) <= positive.size)
-        rarer = positive if few_are_positive else ~positive
-        validating = [rows for validated in rounds for _, rows in rows_by_number(validated)]
-        kept = [rows[rarer[rows]] for rows in validating]
-        exact = sum(rows.size * m.middle.size * 8 for rows, m in zip(kept, narrowed, strict=True))
-        exactly = (exact if weight is None else 2 * exact) <= chunks.max_payload_bytes
-        if not exactly:
-            kept = [
-                _dividing_rows(few, rows[~rarer[rows]])
-                for few, rows in zip(kept, validating, strict=True)
-            ]
-        dividers, before = _score_dividers(
-            chunks, kept, used, narrowed, weight if exactly else None
-        )
-        compared = few_are_positive if exactly else None
-        work = _Count(narrowed, dividers, before, compared, weight is not None, n_threads)
-        known = [positive, *([] if weight is None else [weight]), *rounds]
-        counts: list[npt.NDArray[Any]] = chunks.run(work, *known, columns=used)
-        aucs, totals, errors = [], [], [0.0]
-        for counted, rows in zip(counts, validating, strict=True):
-            sides = (rows[positive[rows]], rows[~positive[rows]])
-            totals.append([side.size if weight is None else weight[side].sum() for side in sides])
-            if exactly:
-                below = counted / (2.0 * totals[-1][0] * totals[-1][1])
-                aucs.append(1.0 - below if few_are_positive else below)
-            else:
-                auc, error = _auc_of_cells(counted)
-                aucs.append(auc)
-                errors.append(error)
-        within, sizes, each = np.array(aucs), np.array(totals).T, range(len(models))
-        means = [self.shares(sizes[:, splits == one]) @ within[splits == one] for one in each]
-        return means, max(errors)
+    Returns rounds whose numbers are those of the strata of splits with validation rows of both
+    classes, and the split that each of these belongs to.
+    """
+    rounds = [strata.split_parts(numbers) for numbers in validated]
+    size = n_splits * len(strata)
+    both = np.zeros(size, np.bool_)
+    for numbers in rounds:
+        among = class_weights(numbers.astype(np.int64), size, positive, weight)
+        both |= np.all(among > 0, axis=0)
+    place = np.append(np.where(both, np.cumsum(both) - 1, -1), -1)
+    return [place[numbers] for numbers in rounds], np.flatnonzero(both) // len(strata)
 
 
 def _score_dividers(

@@ -21,13 +21,14 @@ from sklearn.utils import _safe_indexing, check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
+from ..defaults import INFLATION_PER_DISAGREEMENT, MOST_INFLATION
 from ..errors import InputError
-from ..labels import Labels, StrataWarning
 from ..metrics import AUCInterval
+from ..outcome import Outcome, read_outcome
 from ..path.folds import Split, make_splits
 from ..path.rules import ChanceWarning
+from ..strata import StrataWarning
 from ..utils.types import Array, Mask
-from .ranking import Ranking, read_target
 
 Indices = npt.NDArray[np.intp]
 RandomState = int | np.random.RandomState | None
@@ -134,25 +135,28 @@ def nested_scores(
         raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
     check_consistent_length(X, y)
     of_row = None if strata is None else np.asarray(strata)
-    labels, ranking, target = read_target(y)
-    if of_row is not None:
-        target = target.within(of_row)
-    splits = make_splits(cv, X, target.labels, groups, random_state, n_repeats=1)
+    labels, outcome = read_outcome(y)
+    divided = outcome if of_row is None else outcome.within(of_row)
+    splits = make_splits(
+        cv, X, outcome.positive, groups, random_state, n_repeats=1, strata=divided.strata
+    )
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=labels.size)
-    for row in np.flatnonzero(times != 1)[:1].tolist():
+    wrong = np.flatnonzero(times != 1)
+    if wrong.size:
         raise InputError(
-            f"row {row} is tested {times[row]} times: cv must test each row once, as KFold does"
+            f"row {wrong[0]} is tested {times[wrong[0]]} times: cv must test each row once, as "
+            "KFold does"
         )
     fit = partial(_fit_fold, estimator, X, labels, of_row)
     return score_out_of_fold(
-        fit, X, ranking, splits, strata=of_row, confidence=confidence, n_jobs=n_jobs
+        fit, X, outcome, splits, strata=of_row, confidence=confidence, n_jobs=n_jobs
     )
 
 
 def score_out_of_fold(
     fit: Callable[[int, Indices], Any],
     X: Any,
-    ranking: Ranking,
+    outcome: Outcome,
     splits: Sequence[Split],
     *,
     strata: npt.NDArray[Any] | None = None,
@@ -161,11 +165,11 @@ def score_out_of_fold(
 ) -> NestedScores:
     """Score every row by the model that ``fit`` returns for a fold and its training rows."""
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_score_fold)(fit, fold, X, ranking, train) for fold, (train, _) in enumerate(splits)
+        delayed(_score_fold)(fit, fold, X, outcome, train) for fold, (train, _) in enumerate(splits)
     )
     scores, columns = zip(*parts, strict=True)
     tests = [test for _, test in splits]
-    return pool_folds(scores, tests, ranking, confidence, columns, strata)
+    return pool_folds(scores, tests, outcome, confidence, columns, strata)
 
 
 def _fit_fold(
@@ -183,16 +187,16 @@ def _score_fold(
     fit: Callable[[int, Indices], Any],
     fold: int,
     X: Any,
-    ranking: Ranking,
+    outcome: Outcome,
     train: Indices,
 ) -> tuple[Array, Indices | None]:
     """Scores of all rows by the model of some, and the columns it uses."""
     model = fit(fold, train)
-    return comparable_scores(model, X, ranking, train), columns_used(model)
+    return comparable_scores(model, X, outcome, train), columns_used(model)
 
 
 def comparable_scores(
-    model: Any, X: Any, ranking: Ranking, train: Indices, test: Indices | None = None
+    model: Any, X: Any, outcome: Outcome, train: Indices, test: Indices | None = None
 ) -> Array:
     """Score test rows, by default all, on a scale that the models of all folds share.
 
@@ -204,7 +208,7 @@ def comparable_scores(
     wanted = scores if test is None else scores[test]
     if hasattr(model, "predict_proba") and not hasattr(model, "decision_function"):
         return wanted
-    middle, unit = ranking.take(train).scale(scores[train])
+    middle, unit = outcome.take(train).scale(scores[train])
     comparable: Array = (wanted - middle) / unit
     return comparable
 
@@ -212,7 +216,7 @@ def comparable_scores(
 def pool_folds(
     fold_scores: Sequence[Array],
     tests: Sequence[Indices],
-    ranking: Ranking,
+    outcome: Outcome,
     confidence: float = 0.95,
     columns: Sequence[Indices | None] = (),
     strata: npt.NDArray[Any] | None = None,
@@ -223,25 +227,29 @@ def pool_folds(
     the rows that it had not seen, and ``columns`` those that it uses. With ``strata`` only pairs of
     one stratum and fold count.
     """
-    positive = ranking.positive
-    scores, folds = np.empty(positive.size), np.empty(positive.size, np.intp)
+    positive = outcome.positive
+    scores = np.empty(positive.size)
+    folds = np.empty(positive.size, np.intp)
     fold_aucs = np.full(len(tests), np.nan)
     for number, (every, test) in enumerate(zip(fold_scores, tests, strict=True)):
-        scores[test], folds[test] = every[test], number
-        area = ranking.take(test).within(every[test], None if strata is None else strata[test])
+        scores[test] = every[test]
+        folds[test] = number
+        area = outcome.take(test).interval_within(
+            every[test], None if strata is None else strata[test]
+        )
         fold_aucs[number] = np.nan if area is None else area.auc
     used = () if any(one is None for one in columns) else tuple(columns)
     interval: AUCInterval
     if strata is None:
-        interval = ranking.interval(scores, confidence)
+        interval = outcome.interval(scores, confidence)
     else:
-        found = ranking.within(scores, strata, folds, confidence=confidence)
+        found = outcome.interval_within(scores, strata, folds, confidence=confidence)
         if found is None:
             raise InputError("no stratum has test rows to compare in the same fold")
         interval = found
     together = np.array(fold_scores)
     agreement = _agreement(together, positive)
-    honest = honest_interval(interval, agreement, ranking.informative)
+    honest = honest_interval(interval, agreement, outcome.informative)
     return NestedScores(
         scores, folds, fold_aucs, honest, agreement, together, used,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -266,7 +274,8 @@ def variance_inflation(agreement: float) -> float:
     It is 1 if the models of all folds score alike, and 2.2 if their scores have a correlation of
     0.85 or less. Both numbers are from simulations: see ``honest_interval``.
     """
-    return 1.0 + min(1.2, 8.0 * (1.0 - min(agreement, 1.0)))
+    disagreement = 1.0 - min(agreement, 1.0)
+    return 1.0 + min(MOST_INFLATION, INFLATION_PER_DISAGREEMENT * disagreement)
 
 
 def honest_interval(interval: AUCInterval, agreement: float, fewer: int) -> AUCInterval:
@@ -409,12 +418,13 @@ def permutation_test(
     """
     check_scalar(n_permutations, "n_permutations", Integral, min_val=1)
     of_row = None if strata is None else np.asarray(strata)
-    labels, ranking, target = read_target(y)
+    labels, outcome = read_outcome(y)
     check_consistent_length(X, labels)
-    rng, every = check_random_state(random_state), np.arange(labels.size)
-    divided = target.labels if of_row is None else target.within(of_row).labels
+    rng = check_random_state(random_state)
+    every = np.arange(labels.size)
+    divided = None if of_row is None else outcome.within(of_row).strata
     judge: Any = partial(_best_score, strata=of_row)
-    observed: Any = judge(estimator, X, labels, ranking, every) if cv is None else None
+    observed: Any = judge(estimator, X, labels, outcome, every) if cv is None else None
     if observed is None:
         folds = 5 if cv is None else cv
         if of_row is None:
@@ -422,18 +432,20 @@ def permutation_test(
             seed = rng.randint(np.iinfo(np.int32).max) if isinstance(folds, Integral) else None
             divide: Any = partial(_split_by_labels, folds, X, seed)
         else:
-            divide = partial(_keep_splits, make_splits(folds, X, divided, None, rng, 1))
+            splits = make_splits(folds, X, outcome.positive, None, rng, n_repeats=1, strata=divided)
+            divide = partial(_keep_splits, splits)
         judge = partial(_mean_auc, strata=of_row, divide=divide)
-        observed = judge(estimator, X, labels, ranking, every)
+        observed = judge(estimator, X, labels, outcome, every)
         if np.isnan(observed):
-            for number, (_, test) in enumerate(divide(ranking.positive)):
-                if np.unique(ranking.positive[test]).size == 1:
+            for number, (_, test) in enumerate(divide(outcome.positive)):
+                if np.unique(outcome.positive[test]).size == 1:
                     raise InputError(
                         f"fold {number} has rows of one class only: use a stratified splitter"
                     )
             raise InputError("a fold has no stratum with rows to compare: use fewer folds")
+    code = None if divided is None else divided.code
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(judge)(estimator, X, labels, ranking, _permutation(labels.size, divided.code, rng))
+        delayed(judge)(estimator, X, labels, outcome, _permutation(labels.size, code, rng))
         for _ in range(n_permutations)
     )
     null = np.empty(n_permutations)
@@ -450,7 +462,7 @@ def permutation_test(
 
 
 def _split_by_labels(cv: Any, X: Any, seed: int | None, positive: Mask) -> list[Split]:
-    return make_splits(cv, X, Labels(positive), None, seed, n_repeats=1)
+    return make_splits(cv, X, positive, None, seed, n_repeats=1)
 
 
 def _keep_splits(splits: list[Split], _: Mask) -> list[Split]:
@@ -467,9 +479,13 @@ def _permutation(n: int, code: Indices | None, rng: np.random.RandomState) -> In
 
 
 def _best_score(
-    estimator: Any, X: Any, labels: npt.NDArray[Any], _: Ranking, order: Indices,
+    estimator: Any,
+    X: Any,
+    labels: npt.NDArray[Any],
+    _: Outcome,
+    order: Indices,
     strata: npt.NDArray[Any] | None,
-) -> float | None:  # fmt: skip
+) -> float | None:
     """Score by which an estimator chose, or its last step; None if it does not choose."""
     with warnings.catch_warnings():
         # Permuted labels are chance on purpose, and strata were warned of before.
@@ -485,19 +501,23 @@ def _mean_auc(
     estimator: Any,
     X: Any,
     labels: npt.NDArray[Any],
-    ranking: Ranking,
+    outcome: Outcome,
     order: Indices,
     strata: npt.NDArray[Any] | None,
     divide: Callable[[Mask], list[Split]],
 ) -> float:
     """Mean AUC of the validation folds; NaN if one has no pair to compare."""
-    labels, ranking, aucs = labels[order], ranking.take(order), []
+    labels = labels[order]
+    outcome = outcome.take(order)
+    aucs = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StrataWarning)
-        for train, test in divide(ranking.positive):
+        for train, test in divide(outcome.positive):
             model = fit_rows(clone(estimator), X, labels, train, strata=strata)
             scores = scores_by(model, _safe_indexing(X, test))
-            area = ranking.take(test).within(scores, None if strata is None else strata[test])
+            area = outcome.take(test).interval_within(
+                scores, None if strata is None else strata[test]
+            )
             aucs.append(np.nan if area is None else area.auc)
     return float(np.mean(aucs))
 

@@ -10,15 +10,13 @@ from .._validation import check_each_class_weighs, check_weights
 from ..errors import ExchangeError, FoldsError, InputError
 from ..estimators import ConcordanceModel, ExchangeClassifier
 from ..moments.base import Quadratic, StandardisedGram
-from ..path.concordance import TimeTarget
+from ..outcome import Binary, Outcome
 from ..path.folds import Split, make_splits
-from ..path.validation import ClassTarget
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
 from ..survival import SurvivalTimes
 from ..transforms import transform_columns
-from ..utils.types import Array, Indices, Mask
-from .ranking import ClassRanking, Ranking, TimeRanking
+from ..utils.types import Array, Indices
 from .table import _column, _positive_rows
 
 
@@ -26,14 +24,12 @@ class FittedList(NamedTuple):
     """What questions about a list need."""
 
     X: Any  # array or CSR
-    target: ClassTarget | TimeTarget  # what its rows are ranked by
-    positive: Mask  # rows of the positive class, or with an event
+    outcome: Outcome  # of its rows, with their weights and strata
     gram: StandardisedGram  # of these rows
     support: Indices  # the chosen columns, ascending
     alpha: float  # ridge on the standardised scale
     restrictions: Restrictions  # those of the model's list
     names: npt.NDArray[Any]  # of the columns, or their indices
-    weight: Array | None = None
     kept: Indices = np.empty(0, np.int64)  # columns of groups, which are not exchanged
 
     @classmethod
@@ -60,64 +56,62 @@ class FittedList(NamedTuple):
         (X,) = model._check_table(X, reset=False)
         X = transform_columns(model, X)
         weight = None
-        target: Any
+        outcome: Any
         if isinstance(model, ConcordanceModel):
-            target = model._target(SurvivalTimes.from_target(y))
-            positive = target.times.event
-            check_consistent_length(X, positive)
+            ends = SurvivalTimes.from_target(y)
+            check_consistent_length(X, ends.time)
             if sample_weight is not None:
-                weight = check_weights(sample_weight, positive.size)
+                weight = check_weights(sample_weight, len(ends))
+            outcome = model._outcome(ends, weight)
         else:
             positive = _positive_rows(model, X, y)
-            target = ClassTarget(positive)
             if sample_weight is not None:
                 weight = check_weights(sample_weight, positive.size)
                 check_each_class_weighs(weight, positive, np.array([False, True]))
-        target = model._within_again(target, X, weight, **known)
-        gram = StandardisedGram(target.moments(X, weight))
+            outcome = Binary(positive, weight)
+        outcome = model._reapply_strata(outcome, X, **known)
+        gram = StandardisedGram(outcome.quadratic(X))
         restrictions = model._fitted_restrictions()
         _check_same_rows(model, gram.scale, weighted=weight is not None)
         return cls(
             X,
-            target,
-            positive,
+            outcome,
             gram,
             support,
             model._chosen_alpha,
             restrictions.without_groups(support),
             getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
-            weight,
             restrictions.grouped,
         )
 
     def at(self, rows: Indices) -> Self:
         """The same list, asked about some of the rows."""
-        X, weight = self.X[rows], self.weight_of(rows)
-        target = self.target.take(rows, weight)
-        gram = StandardisedGram(target.moments(X, weight))
-        return self._replace(
-            X=X, target=target, positive=target.labels.positive, gram=gram, weight=weight
-        )
+        X = self.X[rows]
+        outcome = self.outcome.take_alone(rows)
+        gram = StandardisedGram(outcome.quadratic(X))
+        return self._replace(X=X, outcome=outcome, gram=gram)
 
-    def weight_of(self, rows: Indices) -> Array | None:
-        """What some of the rows count."""
-        return None if self.weight is None else self.weight[rows]
-
-    def moments(self, values: Array, rows: Indices) -> Quadratic:
-        """Moments of some columns of all rows, over some of the rows."""
-        times = np.bincount(rows, minlength=self.positive.size).astype(np.float64)
-        weight = times if self.weight is None else times * self.weight
-        return self.target.moments(values, weight)
+    def quadratic(self, values: Array, rows: Indices) -> Quadratic:
+        """Return the quadratic of some columns of all rows, over some of the rows."""
+        weight = np.bincount(rows, minlength=len(values)).astype(np.float64)
+        if self.outcome.weight is not None:
+            weight *= self.outcome.weight
+        return self.outcome.reweighted(weight).quadratic(values)
 
     def splits(self) -> list[Split]:
         """Folds of these rows, five or as many as there are rows of the rarer class; or none."""
-        counted = self.positive if self.weight is None else self.positive[self.weight > 0]
+        outcome = self.outcome
+        counted = outcome.positive
+        if outcome.weight is not None:
+            counted = counted[outcome.weight > 0]
         few = int(min(counted.sum(), (~counted).sum()))
         if few < 2:
             return []
-        found = make_splits(min(5, few), self.X, self.target.labels, None, 0, n_repeats=1)
+        found = make_splits(
+            min(5, few), self.X, outcome.positive, None, 0, n_repeats=1, strata=outcome.strata
+        )
         try:
-            return self.target.splits(found, self.X, None, self.weight, 0)
+            return outcome.split(found, self.X, None, 0)
         except FoldsError:
             return []
 
@@ -135,13 +129,6 @@ class FittedList(NamedTuple):
         return self.restrictions.allows(support) and self.restrictions.right_signs(
             support, self.coef(support)
         )
-
-    @property
-    def ranking(self) -> Ranking:
-        """How scores of the rows are brought to one scale."""
-        if isinstance(self.target, TimeTarget):
-            return TimeRanking(self.target.times, weight=self.weight)
-        return ClassRanking(self.positive, self.weight)
 
     def values(self, columns: Indices) -> Array:
         """Some columns, dense and in double precision."""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..cross_validation import mean_over_rounds
 from ..curves import binomial_limits
 from ..errors import InputError
 from ..estimators._sparse_auc_cv import fit_calibration
-from ..path.concordance import TimeTarget
-from ..path.cross_validation import mean_over_rounds
+from ..outcome import Binary, Times
 from ..path.folds import Split
 from ..path.path import path_of_moments
 from ..solvers.points import Range, points_range, possible_points, raise_auc, whole_points
@@ -27,8 +27,6 @@ from ..transforms import Transform
 from ..utils.links import Link, from_linear, to_linear
 from ..utils.types import Array, Indices, Mask
 from .fitted_list import FittedList
-from .ranking import ClassRanking, ranking_at
-from .replacing import judge_of
 from .table import _column
 
 if TYPE_CHECKING:
@@ -245,7 +243,7 @@ def point_score(
     signed = _with_signs(fitted, within)
     if not signed.restrictions.right_signs(fitted.support, model.coef_[0, fitted.support]):
         signed = signed._replace(support=_choose(signed))
-    splits = fitted.target.splits(cv, fitted.X, None, fitted.weight, random_state)
+    splits = fitted.outcome.split(cv, fitted.X, None, random_state)
     found = _give_points(signed, within, per) if signed.support.size else None
     if found is None or not found.points.any():
         raise InputError(
@@ -294,22 +292,22 @@ class _Risk:
     intercept: float
     prevalence: float
     link: Link
-    known: ClassRanking
+    known: Binary
     score: tuple[float, float]
     kept: dict[str, Any]
 
 
 def _fit_risk(model: Any, fitted: FittedList, left_out: Array) -> _Risk:
     """Fit the risk to totals of rows left out, (n, rounds)."""
-    if not isinstance(fitted.target, TimeTarget):
-        platt = fit_calibration(left_out, fitted.positive, fitted.weight)
+    outcome = fitted.outcome
+    if not isinstance(outcome, Times):
+        platt = fit_calibration(left_out, outcome.positive, outcome.weight)
         del platt["reversed"]
         how = platt["slope"], platt["intercept"]
-        known = ClassRanking(fitted.positive, fitted.weight)
+        known = Binary(outcome.positive, outcome.weight)
         return _Risk(*how, platt["prevalence"], "logit", known, how, {"platt_": platt})
-    times = fitted.target.times
-    hazards = ProportionalHazards.fit(left_out, times, fitted.weight)
-    known = ranking_at(times, model.horizon_, fitted.weight)
+    hazards = ProportionalHazards.fit(left_out, outcome.times, outcome.weight)
+    known = outcome.at_horizon(model.horizon_)
     until = float(np.log(hazards.cumulative_hazard(model.horizon_)))
     share = float(np.average(known.positive, weights=known.weight))
     kept = {"hazards_": hazards}
@@ -373,8 +371,7 @@ def _give_points(fitted: FittedList, within: Range, per: Unit) -> _Points:
         P * np.outer(stretch, stretch), gram.delta[support] * stretch, within, signs
     )
     low, high = possible_points(within, signs)
-    auc = judge_of(fitted, np.arange(fitted.positive.size)).auc
-    points = raise_auc(values / units, auc, points, low, high)
+    points = raise_auc(values / units, fitted.outcome.score, points, low, high)
     return _Points(support, points, units, yes_no)
 
 
@@ -385,8 +382,9 @@ def _totals_left_out(
 
     On the scale of the final points. The second AUC is that of coefficients of least loss.
     """
-    n, ranking = fitted.positive.size, fitted.ranking
-    middle, distance = ranking.scale(final.totals(fitted))
+    outcome = fitted.outcome
+    n = outcome.positive.size
+    middle, distance = outcome.scale(final.totals(fitted))
     times = np.zeros(n, np.int64)
     rounds = int(np.bincount(np.concatenate([test for _, test in splits])).max())
     found = np.full((n, rounds), np.nan)
@@ -400,10 +398,10 @@ def _totals_left_out(
             points, coef = _give_points(part, within, per), part.coef(part.support)
             values = fitted.values(points.support)
             every = _totals(values, points.points, points.units)
-            own_middle, own_distance = ranking.take(train).scale(every[train])
+            own_middle, own_distance = outcome.take(train).scale(every[train])
             totals = (every[test] - own_middle) / own_distance
-            judge = judge_of(fitted, test)
-            aucs.append([judge.auc(scores) for scores in (totals, values[test] @ coef)])
+            judged = outcome.take(test)
+            aucs.append([judged.score(scores) for scores in (totals, values[test] @ coef)])
         found[test, times[test]] = middle + distance * totals
         times[test] += 1
     auc, model_auc = np.mean(aucs, axis=0) if aucs else (0.5, 0.5)
@@ -428,7 +426,7 @@ def _as_model(model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
     return other
 
 
-def _risk_by_total(known: ClassRanking, left_out: Array, *, whole: bool) -> dict[str, Any]:
+def _risk_by_total(known: Binary, left_out: Array, *, whole: bool) -> dict[str, Any]:
     """Share of positives in each tenth of the totals, with edges that are easily read.
 
     Each row counts once, whatever the number of rounds; those of weight 0 do not.

@@ -10,14 +10,11 @@ import numpy.typing as npt
 from sklearn.utils import check_scalar
 
 from ..errors import ExchangeError
-from ..labels import Labels
-from ..metrics import fast_auc_within, fold_standard_error
+from ..metrics import fold_standard_error
 from ..moments.base import StandardisedGram
 from ..path.folds import Split, SplitPlan
 from ..path.path import path_of_moments
-from ..path.validation import ClassTarget
 from ..solvers.signed import minimise_signed
-from ..survival import ComparablePairs
 from ..utils.types import Array, Indices
 from .fitted_list import FittedList, exchange_table
 
@@ -100,7 +97,7 @@ def replacements(
     fitted = FittedList.from_model(
         model, X, y, sample_weight=sample_weight, strata=strata, times=True
     )
-    splits = fitted.target.splits(cv, fitted.X, None, fitted.weight, random_state)
+    splits = fitted.outcome.split(cv, fitted.X, None, random_state)
     return best_replacements(fitted, n_best, splits)
 
 
@@ -113,7 +110,7 @@ def best_replacements(
     """
     import pandas as pd
 
-    repeats = SplitPlan.from_splits(splits, fitted.positive.size, None).n_repeats
+    repeats = SplitPlan.from_splits(splits, fitted.outcome.positive.size, None).n_repeats
     support = fitted.support
     found = _find_exchanges(fitted, support, n_best, origins)
     leaving = support[[place for place, _ in found.pairs]] if found.pairs else support[:0]
@@ -228,7 +225,7 @@ def _judge_lists(
     lists = [np.searchsorted(used, one) for one in lists]
     aucs, variances = np.empty((len(splits), len(lists))), np.empty((len(splits), len(lists) - 1))
     for number, (train, test) in enumerate(splits):
-        gram = StandardisedGram(fitted.moments(values, train))
+        gram = StandardisedGram(fitted.quadratic(values, train))
         delta, H = gram.gram()
         coef = np.zeros((values.shape[1], len(lists)))
         for place, columns in enumerate(lists):
@@ -237,81 +234,9 @@ def _judge_lists(
                 ridged, delta[columns], signs[columns], np.zeros(columns.size)
             )[0]
         scores = (values[test] / gram.scale) @ coef
-        judge = judge_of(fitted, test)
-        aucs[number] = [judge.auc(score) for score in scores.T]
-        variances[number] = [judge.variance(score, scores[:, 0]) for score in scores[:, 1:].T]
+        outcome = fitted.outcome.take(test)
+        aucs[number] = [outcome.score(score) for score in scores.T]
+        variances[number] = [
+            outcome.difference_variance(score, scores[:, 0]) for score in scores[:, 1:].T
+        ]
     return aucs, variances
-
-
-def judge_of(fitted: FittedList, test: Indices) -> PairedAUCs | PairedConcordances:
-    """Judge of scores of some of the rows."""
-    target = fitted.target
-    if isinstance(target, ClassTarget):
-        own = fitted.weight_of(test)
-        return PairedAUCs(target.take(test, own), own)
-    weight = np.zeros(len(target.times))
-    weight[test] = 1.0 if fitted.weight is None else fitted.weight[test]
-    return PairedConcordances(target.validation_pairs(weight), test)
-
-
-class PairedConcordances:
-    """Concordances of several scores of some rows, and variances of their differences."""
-
-    def __init__(self, pairs: ComparablePairs, rows: Indices) -> None:
-        self._pairs, self._rows = pairs, rows
-
-    def _every(self, scores: Array) -> Array:
-        every = np.zeros(self._rows.max() + 1)
-        every[self._rows] = scores
-        return every
-
-    def auc(self, scores: Array) -> float:
-        """Concordance of a score."""
-        return self._pairs.concordance(self._every(scores))
-
-    def variance(self, one: Array, other: Array) -> float:
-        """Variance of the difference of two concordances."""
-        return self._pairs.standard_error(self._every(one), self._every(other)) ** 2
-
-
-class PairedAUCs:
-    """AUCs of several scores of the same rows, and DeLong's variance of their differences."""
-
-    def __init__(self, labels: Labels, weight: Array | None) -> None:
-        self._labels, self._weight = labels, weight
-        positive = labels.positive
-        self._shares = labels.shares(labels.totals(weight))
-        code = np.zeros(positive.size, np.int64) if labels.code is None else labels.code
-        share = np.ones(positive.size) if weight is None else weight
-        self._parts = []
-        for number in range(len(labels)):
-            sides = [np.flatnonzero((code == number) & side) for side in (positive, ~positive)]
-            self._parts.append([(rows, share[rows] / share[rows].sum()) for rows in sides])
-
-    def auc(self, scores: Array) -> float:
-        """AUC of a score, within strata if there are any."""
-        return fast_auc_within(scores, self._labels, self._weight)
-
-    def variance(self, one: Array, other: Array) -> float:
-        """Variance of the difference of two AUCs; strata with a single row of a class add none."""
-        total = 0.0
-        for share, sides in zip(self._shares, self._parts, strict=True):
-            for (own, weight), (rest, of_rest) in (sides, sides[::-1]):
-                # Share of the other class below each row, for both scores; above, up to its sign.
-                places = [_weight_below(score, own, rest, of_rest) for score in (one, other)]
-                deviation = places[0] - places[1]
-                deviation = deviation - weight @ deviation
-                if own.size > 1:
-                    spread = float(weight**2 @ deviation**2) * own.size / (own.size - 1)
-                    total += float(share) ** 2 * spread
-        return total
-
-
-def _weight_below(scores: Array, rows: Indices, others: Indices, weight: Array) -> Array:
-    """Weight of other rows with a score below that of each row, ties one half."""
-    order = np.argsort(scores[others], kind="stable")
-    before = np.append(0.0, np.cumsum(weight[order]))
-    ascending = scores[others][order]
-    left, right = (np.searchsorted(ascending, scores[rows], side) for side in ("left", "right"))
-    below: Array = (before[left] + before[right]) / 2
-    return below

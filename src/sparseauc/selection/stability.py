@@ -14,13 +14,12 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..errors import InputError
 from ..estimators import SparseAUCClassifier, SparseConcordance
-from ..labels import Weighting
 from ..limits import Limits
+from ..outcome import Binary, Outcome
 from ..path.folds import rows_by_number
 from ..path.path import check_lengths, path_of_moments
-from ..path.targets import Target
-from ..path.validation import ClassTarget
 from ..solvers.restrictions import Restrictions
+from ..strata import Strata, Weighting
 from ..survival import is_times
 from ..utils.types import Array, Indices, Mask
 
@@ -207,13 +206,13 @@ def stability_selection(
     model: Any = (SparseConcordance if of_times else SparseAUCClassifier)(k, alpha, limits=limits)
     model._validate_params()
     check_scalar(n_pairs, "n_pairs", Integral, min_val=1)
-    target: Any
+    outcome: Outcome
     if of_times:
         X, times, weight = model._check_times(X, y, sample_weight)
-        target = model._target(times)
+        outcome = model._outcome(times, weight)
     else:
         X, positive, weight = model._check_training_data(X, y, sample_weight)
-        target = ClassTarget(positive)
+        outcome = Binary(positive, weight)
     restrictions = model._fitted_restrictions()
     n_fixed = restrictions.count(restrictions.fixed)
     d = X.shape[1]
@@ -222,9 +221,9 @@ def stability_selection(
         raise InputError(f"always_include names {k} columns, which leaves none of k={k} to choose")
     counted = np.ones(X.shape[0], np.bool_) if weight is None else weight > 0
     names = ["censored", "event"] if of_times else model.classes_.tolist()
-    _check_halves(target.labels.positive, counted, names)
-    target = model._within(target, X, weight, strata, stratum_weights)
-    units, cell = target.labels.to_halve(counted)
+    _check_halves(outcome.positive, counted, names)
+    outcome = model._apply_strata(outcome, X, strata, stratum_weights)
+    units, cell = _units_to_halve(outcome.positive, counted, outcome.strata)
     cells = [members for _, members in rows_by_number(cell)]
 
     ks = np.arange(max(1, n_fixed), k + 1)
@@ -233,12 +232,15 @@ def stability_selection(
     pairs = []
     for pair in run(
         delayed(_supports_of_pair)(
-            X, target, weight,
+            X,
+            outcome,
             [np.flatnonzero(np.isin(units, half)) for half in complementary_halves(cells, seed)],
-            ks, float(alpha), restrictions,
+            ks,
+            float(alpha),
+            restrictions,
         )
         for seed in seeds.tolist()
-    ):  # fmt: skip
+    ):
         pairs.append(pair)
         if progress is not None:
             progress(2 * len(pairs), 2 * n_pairs)
@@ -268,6 +270,24 @@ def _check_halves(positive: Mask, counted: Mask, names: Sequence[Any]) -> None:
             raise InputError(f"class {name!r} has a single row: each half needs one of its own")
 
 
+def _units_to_halve(
+    positive: Mask, counted: Mask, strata: Strata | None
+) -> tuple[Indices, Indices]:
+    """Return the unit of each row, and the cell of each unit, of which halves have equal numbers.
+
+    Units are rows, within each class of a stratum; or strata, where most have a single row of a
+    class. Those of cell −1 are in neither half.
+    """
+    every = np.arange(positive.size)
+    if strata is None:
+        return every, np.where(counted, positive, -1)
+    large = np.min(strata.class_weights(positive, counted.astype(np.float64)), axis=0) > 1
+    if 2 * np.count_nonzero(large) < len(strata):
+        return np.where(counted, strata.code, -1), np.zeros(len(strata), np.int64)
+    inside = counted & (strata.code >= 0)
+    return every, np.where(inside, 2 * strata.code + positive, -1)
+
+
 def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:
     """Two disjoint sets of rows with the same number of each cell, at random."""
     rng = np.random.default_rng(seed)
@@ -281,8 +301,7 @@ def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[
 
 def _supports_of_pair(
     X: Any,
-    target: Target,
-    weight: Array | None,
+    outcome: Outcome,
     halves: Sequence[npt.NDArray[np.intp]],
     ks: Indices,
     alpha: float,
@@ -295,13 +314,9 @@ def _supports_of_pair(
     for rows in halves:
         # Weights of zero leave rows out without a copy of X.
         only_half = np.zeros(X.shape[0])
-        only_half[rows] = 1.0 if weight is None else weight[rows]
-        path = path_of_moments(
-            target.moments(X, only_half),
-            ks,
-            np.array([alpha]),
-            restrictions,
-        )
+        only_half[rows] = 1.0 if outcome.weight is None else outcome.weight[rows]
+        quadratic = outcome.reweighted(only_half).quadratic(X)
+        path = path_of_moments(quadratic, ks, np.array([alpha]), restrictions)
         supports.append([solution.support for solution in path.solutions[0]])
     return supports
 

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from .._validation import check_classes, check_known_labels
 from ..errors import InputError
 from ..limits import Limits
+from ..outcome import Binary, Outcome, Times
 from ..survival import SurvivalTimes, is_times
 from ..transforms import transform_columns
 from ..utils.types import Array, Indices, Mask
-from .ranking import ClassRanking, Ranking, TimeRanking
 from .stability import StabilityResult
 
 if TYPE_CHECKING:
@@ -88,13 +88,13 @@ def column_table(
     check_is_fitted(model)
     (X,) = model._check_table(X, reset=False)
     X = transform_columns(model, X)
-    ranking: Ranking
+    outcome: Outcome
     if is_times(y):
         times = SurvivalTimes.from_target(y)
         check_consistent_length(X, times.time)
-        ranking = TimeRanking(times)
+        outcome = Times(times)
     else:
-        ranking = ClassRanking(_positive_rows(model, X, y))
+        outcome = Binary(_positive_rows(model, X, y))
     if stability is not None and stability.frequency.size != model.n_features_in_:
         raise InputError(
             f"stability is of {stability.frequency.size} columns and the model of "
@@ -109,7 +109,7 @@ def column_table(
         deviations = np.array([value.std() for value in values])
     else:
         deviations = np.asarray(model.scale_, np.float64)[chosen]
-    within = [ranking.within(value, strata) for value in values]
+    within = [outcome.interval_within(value, strata) for value in values]
     aucs = np.array([0.5 if one is None else one.auc for one in within])
     standardised = coef[chosen] * deviations
     names = getattr(model, "feature_names_in_", np.arange(coef.size))

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..labels import Weighting
+from ..strata import Weighting
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 from ._times import SurvivalTimes, sorted_groups
@@ -103,6 +103,13 @@ class ComparablePairs:
     def total(self) -> float:
         """What all pairs count."""
         return float(self.first @ self.after)
+
+    @property
+    def n_disjoint(self) -> int:
+        """Pairs that share no row, at most."""
+        earlier = np.count_nonzero(self.first * self.after)
+        later = np.count_nonzero(self.second * self.before)
+        return int(min(earlier, later))
 
     def concordance(self, scores: Array) -> float:
         """Share of the pairs whose earlier row has the higher score, ties one half.

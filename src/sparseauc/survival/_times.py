@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..defaults import HORIZON_EVENTS
 from ..errors import InputError
 from ..utils.types import Array, Indices, Mask
-
-# Share of the events before the default horizon.
-_HORIZON = 0.8
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class SurvivalTimes:
 
     def default_horizon(self) -> float:
         """The time by which 80 % of the events have happened."""
-        return float(np.quantile(self.time[self.event], _HORIZON, method="inverted_cdf"))
+        return float(np.quantile(self.time[self.event], HORIZON_EVENTS, method="inverted_cdf"))
 
     def check_horizon(self, horizon: float | None) -> float:
         """Return the horizon, or that by default; refuse one with nothing to compare."""

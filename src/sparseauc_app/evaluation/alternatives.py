@@ -52,9 +52,9 @@ def find_alternatives(summary: FitSummary) -> Alternatives | None:
             warnings.simplefilter("ignore", UserWarning)  # The fit said what there is to warn of.
             fitted = FittedList.from_model(classifier, X, target, **table.known(), times=True)
         fitted = fitted._replace(names=table.columns)
-        ranking = table.outcome.ranking
-        splits = [split for split in splits_of(nested.folds) if ranking.take(split[1]).informative]
-        splits = fitted.target.splits(splits, fitted.X, None, table.weight, None)
+        outcome = table.outcome
+        splits = [split for split in splits_of(nested.folds) if outcome.take(split[1]).informative]
+        splits = fitted.outcome.split(splits, fitted.X, None, None)
         origins = np.array([one.column for one in table.inputs])
         n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY
         replacements = best_replacements(fitted, n_best, splits, origins)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..comparison import MethodResult, fit_method, judge_method
 from ..folds import Progress, Rows, score_folds, splits_of
-from ..methods import L1_LOGISTIC
+from ..methods import L1_LOGISTIC, simple_methods
 from ..reading import Table
 from ..summary import FitSummary
 
@@ -64,11 +64,11 @@ def judge_baselines(summary: FitSummary, report: Progress = lambda *_: None) -> 
 
     def fit_simply(make: Callable[[int], Any], fold: int, train: Rows) -> Any:
         fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
-        return make_pipeline(fill, make(sizes[fold])).fit(table.X[train], outcome.target[train])
+        return make_pipeline(fill, make(sizes[fold])).fit(table.X[train], outcome.y[train])
 
     outcome = table.outcome
     methods: dict[str, Callable[[int, Rows], Any]] = {
-        title: partial(fit_simply, make) for title, make in outcome.simple_methods().items()
+        title: partial(fit_simply, make) for title, make in simple_methods(outcome).items()
     }
     if table.follow_up is None and table.weight is None:
         methods[L1] = fit_l1

@@ -9,14 +9,13 @@ from sparseauc.metrics import AUCInterval
 from sparseauc.utils.types import Array
 
 from ..folds import Progress
-from ..outcomes import judge_scores
 from ..reading.columns import dense_column
 from ..scorecard import Calibration, ScoreCard
 from ..summary import FitSummary
 from .alternatives import Alternatives, find_alternatives
 from .baselines import Baselines, judge_baselines
 from .learning import learning_curve
-from .risks import Risks, log_odds_of
+from .risks import Risks, judge_scores, log_odds_of
 from .sample_size import DevelopmentSize, ValidationSize, development_size, validation_size
 from .table_one import CandidateRow, describe_candidates
 from .times import Followed, follow_scores

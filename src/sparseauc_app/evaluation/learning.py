@@ -12,6 +12,7 @@ from sparseauc.metrics import AUCInterval
 from sparseauc.selection.confidence import fit_rows
 
 from ..folds import Progress, Rows, score_folds, splits_of
+from ..methods import list_of_k
 from ..summary import FitSummary, chooses_by_exchanges
 
 _SHARES = (0.3, 0.5, 0.75, 1.0)
@@ -42,13 +43,13 @@ def learning_curve(
             report("Learning curve", done, len(splits) * len(_SHARES))
             rows = _share_of(train, table.y, share, fold)
             fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
-            model = table.outcome.plain(k, summary.alpha).set_params(limits=groups)
+            model = list_of_k(table.outcome, k, summary.alpha).set_params(limits=groups)
             return fit_rows(
-                make_pipeline(fill, model), table.X, table.outcome.target, rows, **table.known()
+                make_pipeline(fill, model), table.X, table.outcome.y, rows, **table.known()
             )
 
         fewest = _share_of(splits[0][0], table.y, share, 0)
-        if table.outcome.ranking.take(fewest).informative < 3:
+        if table.outcome.take(fewest).informative < 3:
             break
         judged = score_folds(table, splits, fit)
         size = np.mean([_share_of(train, table.y, share, 0).size for train, _ in splits])

@@ -10,8 +10,10 @@ from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score
 
 from sparseauc.curves import CalibrationBins, binomial_limits, calibration_bins, fit_logistic
+from sparseauc.outcome import Outcome
 from sparseauc.utils.types import Array, Mask
 
+from ..scorecard import Calibration
 from .calibration import CalibrationCurve, calibration_curve
 from .decision import DecisionCurve, decision_curve
 
@@ -58,6 +60,13 @@ def log_odds_of(p: Array) -> Array:
     """Log odds of probabilities, some of which are rounded to 0 or 1."""
     odds: Array = logit(np.clip(p, 1e-15, 1 - 1e-15))
     return odds
+
+
+def judge_scores(outcome: Outcome, calibration: Calibration, scores: Array) -> Risks:
+    """Compare the risks of scores with the outcome."""
+    log_odds = calibration.linear(scores) if calibration.link == "logit" else None
+    classes = outcome.at_horizon()
+    return judge_risks(calibration.risks(scores), classes.positive, log_odds, classes.weight)
 
 
 def judge_risks(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparseauc.metrics import AUCInterval
-from sparseauc.selection.ranking import TimeRanking, ranking_at
+from sparseauc.outcome import Times
 from sparseauc.survival import SurvivalTimes, kaplan_meier
 from sparseauc.utils.types import Array, Indices
 
@@ -58,7 +58,7 @@ def follow_scores(times: SurvivalTimes, horizon: float, scores: Array) -> Follow
     # Quarters in two digits, which are easily read.
     quarters = [float(f"{share * horizon:.2g}") for share in (0.25, 0.5, 0.75)]
     for time in (*quarters, horizon):
-        found = ranking_at(times, time).within(scores)
+        found = Times(times).at_horizon(time).interval_within(scores)
         if found is not None:
             at.append((time, found))
     marks = _round_marks(float(times.time.max()))
@@ -70,7 +70,7 @@ def follow_scores(times: SurvivalTimes, horizon: float, scores: Array) -> Follow
         for name, part in zip(_THIRDS, parts, strict=True)
         if len(part)
     ]
-    return Followed(TimeRanking(times).interval(scores), at, marks, thirds)
+    return Followed(Times(times).interval(scores), at, marks, thirds)
 
 
 def _free_of_event(name: str, times: SurvivalTimes, marks: Array) -> FreeOfEvent:

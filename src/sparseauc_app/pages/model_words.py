@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from sparseauc.defaults import CLIP
 from sparseauc.limits import Limits
-from sparseauc.transforms import DEFAULT_CLIP
 
 from ..reading import Table
 from ..reading.columns import is_number
@@ -59,7 +59,7 @@ def _describe_score(summary: FitSummary) -> str:
         alpha=summary.alpha,
         logistic_ridge=ridge,
         clipped=list(limits),
-        clip=DEFAULT_CLIP if share == "auto" else share,
+        clip=CLIP if share == "auto" else share,
         clip_chosen=share == "auto",
         logged=list(summary.log_offsets),
         added={name: offset for name, offset in summary.log_offsets.items() if offset},

@@ -36,9 +36,8 @@ from .source import DataError, Source, unknown_column_error
 from .times import follow_rows
 
 if TYPE_CHECKING:
+    from sparseauc.outcome import Outcome
     from sparseauc.survival import SurvivalTimes
-
-    from ..outcomes import Outcome
 
 # Values of the table beyond which columns of 0 and 1 would fill the memory.
 _MOST_NUMBERS = 5e7
@@ -140,12 +139,12 @@ class Table:
     @cached_property
     def outcome(self) -> Outcome:
         """What rows are ranked by."""
-        # Classifiers take seconds to import, which those who only read a table need not wait for.
-        from ..outcomes import TimeToEvent, TwoClasses
+        # Kernels take seconds to import, which those who only read a table need not wait for.
+        from sparseauc.outcome import Binary, Times
 
         if self.times is None or self.follow_up is None:
-            return TwoClasses(self.y, self.weight)
-        return TimeToEvent(self.times, self.follow_up.horizon, self.weight)
+            return Binary(self.y == 1, self.weight)
+        return Times(self.times, self.weight, horizon=self.follow_up.horizon)
 
 
 def training_table(source: Source, rules: Rules) -> Table:
