@@ -41,7 +41,7 @@ class Fitting:
     limits: Annotated[
         list[str] | None,
         fitting("--limits", metavar="FILE|NAME=X", help="Limits on the list: a CSV file with a "
-            "column name and any of sign, cost, bundle, family, column_group and include; a TOML "
+            "column name and any of sign, cost, family, column_group and include; a TOML "
             "file; or one limit, such as budget=40, or always_include=NAME for a column that must "
             "be on the list. Can be repeated."),
     ] = None  # fmt: skip
