@@ -135,7 +135,7 @@ def test_a_read_only_installation_without_a_home(tmp_path):
 def test_optional_packages_are_asked_for_as_the_extras_ask():
     pyproject = Path(__file__).parents[1] / "pyproject.toml"
     extras = tomllib.loads(pyproject.read_text())["project"]["optional-dependencies"]
-    names = ("gpu", "dask", "cox")
+    names = ("gpu", "dask", "cox", "plot")
     asked = {one.partition(";")[0] for extra in names for one in extras[extra]}
     assert set(REQUIREMENTS.values()) <= asked
 

@@ -18,6 +18,7 @@ from .curves import roc_band
 from .errors import InputError
 from .metrics import auc, auc_by_k, auc_confidence_interval
 from .selection.confidence import scores_by
+from .utils.optional import import_optional
 
 __all__ = ["AUCPathDisplay", "ROCBandDisplay"]
 
@@ -411,8 +412,7 @@ def _one_panel(ax: Any, *, square: bool = False) -> Any:
     """Return the Axes given, or those of a new figure."""
     if ax is None:
         # Only a new figure needs pyplot, which sets up a window system where there is one.
-        from matplotlib import pyplot as plt
-
+        plt = import_optional("matplotlib.pyplot", "a display")
         width, height = plt.rcParams["figure.figsize"]
         size = (height, height) if square else (width, height)
         _, ax = plt.subplots(figsize=size, layout="constrained")

@@ -16,6 +16,7 @@ from sparseauc.utils.types import Array, Mask
 from .cautions import warn_of_chance
 from .column_types import ColumnType
 from .evaluation.risks import CalibrationCheck, Risks, judge_risks, judge_scores
+from .evaluation.roc import RankCurves, rank_curves
 from .evaluation.sample_size import ValidationSize, validation_size
 from .evaluation.times import Followed, follow_scores
 from .model_files import ModelFileError
@@ -117,6 +118,7 @@ class Validation:
     reading_warnings: tuple[str, ...] = ()
     others: Sequence[OtherScore] = field(default=(), repr=False)
     followed: Followed | None = field(default=None, repr=False)
+    curves: RankCurves | None = field(default=None, repr=False)
 
     @property
     def calibration(self) -> CalibrationCheck | None:
@@ -240,17 +242,19 @@ def validate_model(
         expected = interval if promised is None else promised
         if card.follow_up is None:
             size = validation_size(how.linear(kept), expected.auc, float(truth.mean()))
-    followed = None
+    followed = curves = None
     if isinstance(new.outcome, Times):
         assert new.outcome.horizon is not None
         followed = follow_scores(new.outcome.times, new.outcome.horizon, kept)
+    else:
+        curves = rank_curves(kept, truth)
     by = within if by is None else by
     groups = [] if by is None else judge_groups(_read_groups(source, by, judged), outcome, kept)
     return Validation(
         card, source.name, kept, new.outcome, interval, within, promised, pvalue, risks, size,
         points, groups, columns, tuple(notes), tuple(warnings),
         [_judge_other(card, source, name, new, kept) for name in risk_columns],
-        followed,
+        followed, curves,
     )  # fmt: skip
 
 

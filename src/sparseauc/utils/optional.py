@@ -5,6 +5,7 @@ from typing import Any
 
 REQUIREMENTS = {
     "distributed": "distributed>=2024.5",
+    "matplotlib": "matplotlib>=3.8",
     "sksurv": "scikit-survival>=0.24",
     "torch": "torch>=2.2",
     "triton": "triton>=3.0",

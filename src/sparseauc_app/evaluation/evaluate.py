@@ -16,6 +16,7 @@ from .alternatives import Alternatives, find_alternatives
 from .baselines import Baselines, judge_baselines
 from .learning import learning_curve
 from .risks import Risks, judge_scores, log_odds_of
+from .roc import RankCurves, rank_curves
 from .sample_size import DevelopmentSize, ValidationSize, development_size, validation_size
 from .table_one import CandidateRow, describe_candidates
 from .times import Followed, follow_scores
@@ -60,6 +61,8 @@ class Evaluation:
     alternatives : Alternatives, optional
     risks : Risks, optional
         Out-of-fold, calibrated by the other folds; of times to event, until the horizon.
+    curves : RankCurves, optional
+        Of two classes without weights.
     followed : Followed, optional
         Of times to event.
     instability : Instability, optional
@@ -78,6 +81,7 @@ class Evaluation:
     baselines: Baselines | None = field(repr=False)
     alternatives: Alternatives | None = field(repr=False)
     risks: Risks | None
+    curves: RankCurves | None = field(repr=False)
     followed: Followed | None = field(repr=False)
     instability: Instability | None
     learning: list[tuple[int, AUCInterval]] | None = field(repr=False)
@@ -109,7 +113,7 @@ def evaluate(summary: FitSummary, progress: Progress | None = None) -> Evaluatio
     report("Looking for replacements", 0, 1)
     table, nested = summary.table, summary.nested
     chosen = [str(name) for name in summary.columns["column"]]
-    risks = size = size_of_all = validation = None
+    risks = curves = size = size_of_all = validation = None
     card, followed = summary.card(), None
     if nested is not None:
         scores = np.asarray(summary.out_of_fold_scores, np.float64)
@@ -117,7 +121,9 @@ def evaluate(summary: FitSummary, progress: Progress | None = None) -> Evaluatio
             risks = judge_scores(table.outcome, _calibration_of_model(card), scores)
         if table.times is not None and card.follow_up is not None:
             followed = follow_scores(table.times, card.follow_up.horizon, scores)
-        elif risks is not None and table.weight is None:
+        elif table.weight is None:
+            curves = rank_curves(scores, table.y == 1, nested.interval.confidence)
+        if curves is not None and risks is not None:
             auc, prevalence = nested.interval.auc, risks.share
             size = development_size(auc, prevalence, len(summary.columns))
             size_of_all = development_size(auc, prevalence, len(table.inputs))
@@ -131,6 +137,7 @@ def evaluate(summary: FitSummary, progress: Progress | None = None) -> Evaluatio
         baselines=judge_baselines(summary, report),
         alternatives=find_alternatives(summary),
         risks=risks,
+        curves=curves,
         followed=followed,
         instability=_judge_instability(summary, card),
         learning=learning_curve(summary, report),

@@ -1,77 +1,46 @@
-"""Figures drawn by matplotlib, as SVG in the page.
+"""Figures drawn as SVG that stands in the page.
 
-Pictures of the page take their colours from its style sheet, so they follow it from light to dark,
-and carry what to read at each point, so that nothing is drawn twice and nothing needs a script.
+Pictures take their colours from the page's style sheet, so they follow it from light to dark, and
+carry what to read at each point.
 """
 
-import io
-import re
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
-from xml.etree import ElementTree
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import NamedTuple
 
-import matplotlib
 import numpy as np
-from cycler import cycler
-from matplotlib import style
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from sparseauc.plotting import COLOURS, QUIET, TEXT
 from sparseauc.utils.text import printable
 from sparseauc.utils.types import Array
 
-from .elements import Display, Figure, Panel, Series
-from .palette import LIGHT, all_series, look
+from .elements import Figure, Panel, Series
+from .palette import N_COLOURS
 
-# Lines of more points than this have no markers: they would run into each other.
-MOST_MARKERS = 30
-# Points of a series that can be read on a page.
-MOST_READINGS = 200
-# Width and height of a panel on the page, in pixels, by how many stand side by side.
-_SIZES = {1: (460, 310), 2: (420, 300), 3: (330, 260)}
-
-_SETTINGS: Any = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture everywhere
-    "font.size": 9,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": LIGHT["rule"],
-    "axes.labelcolor": TEXT,
-    "axes.titlecolor": TEXT,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": LIGHT["grid"],
-    "grid.linewidth": 0.8,
-    "xtick.color": LIGHT["rule"],
-    "ytick.color": LIGHT["rule"],
-    "xtick.labelcolor": QUIET,
-    "ytick.labelcolor": QUIET,
-    "text.color": TEXT,
-    "legend.frameon": False,
-    "svg.hashsalt": "sparseauc",
-}
-_ON_PAGE: Any = {"svg.fonttype": "none", "font.size": 11.5, "axes.titlesize": 11.5}
-# The style sheet's name of each colour that is drawn with.
-_VARIABLES = {
-    colour: f"var(--{name})" for name, colour in LIGHT.items() if name not in ("link", "accent")
-}
-Reading = tuple[float, float, str, int | None]
+# Width and height of a panel in pixels, by how many stand side by side.
+_SIZES = {1: (540, 340), 2: (448, 310), 3: (290, 230)}
+_FONT = 11.5
+# Width of an average letter, and of a digit.
+_LETTER = 0.54 * _FONT
+_DIGIT = 0.62 * _FONT
+# Pixels between ticks, about.
+_BETWEEN_X = 52
+_BETWEEN_Y = 38
+# Lines of fewer points than this are drawn with markers.
+_FEW_POINTS = 10
+# Points of a series that can be read.
+_MOST_READINGS = 200
+# Names below an axis with more letters than this are slanted.
+_MOST_LETTERS = 40
 
 
 class Entry(NamedTuple):
-    """A label of a legend: its swatch as SVG, and the slot of the series it stands for."""
+    """A label of a legend, its swatch as SVG, and the number of its series in the figure."""
 
     label: str
     swatch: str
-    slot: int | None = None
+    number: int
 
 
 class Picture(NamedTuple):
@@ -83,297 +52,376 @@ class Picture(NamedTuple):
     legend: list[Entry]
 
 
-def pictures(figure: Figure, slots: dict[str, int]) -> list[Picture]:
-    """Draw each panel of a figure for the page; the same figure gives the same text."""
-    with _style(_ON_PAGE):
-        return [
-            _picture(figure, panel, slots, f"{figure.name}-{place}-")
-            for place, panel in enumerate(figure.panels)
-        ]
-
-
-def _picture(figure: Figure, panel: Any, slots: dict[str, int], mark: str) -> Picture:
-    width, height = _SIZES[columns_of(figure)]
-    canvas = Canvas(figsize=(width / 72, height / 72), dpi=72, layout="constrained")
-    ax = canvas.subplots()
-    found = _draw(ax, panel, slots)
-    handles, labels = ax.get_legend_handles_labels()
-    title = ""
-    if isinstance(panel, Panel):
-        title = panel.title
+def draw_panels(figure: Figure) -> list[Picture]:
+    """Draw each panel of a figure; the same figure gives the same text."""
+    numbers = _number_series(figure)
+    own_legend = not _shares_legend(figure)
+    pictures = []
+    for place, panel in enumerate(figure.panels):
         labels = list(dict.fromkeys(series.label for series in panel.series))
-        entries = [] if _shares_legend(figure) else _entries(panel.series, slots, mark)
-        ax.set_title("")
-    else:
-        entries = [
-            Entry(_undone(label), _swatch(handle, f"{mark}{number}-"))
-            for number, (handle, label) in enumerate(zip(handles, labels, strict=True))
-        ]
-        if legend := ax.get_legend():  # nothing may cover a curve
-            legend.remove()
-    words = f"{ax.get_ylabel()} against {ax.get_xlabel()}; {', '.join(labels)}"
-    words = _undone(f"{title}: {words}" if title else words)
-    return Picture(title, _inline(canvas, mark, ax, found), words, entries)
+        words = f"{panel.y_label} against {panel.x_label}; {', '.join(labels)}"
+        if panel.title:
+            words = f"{panel.title}: {words}"
+        svg = _draw_panel(panel, _SIZES[columns_of(figure)], f"{figure.name}-{place}", numbers)
+        legend = _make_legend(panel.series, numbers) if own_legend else []
+        pictures.append(Picture(panel.title, svg, words, legend))
+    return pictures
 
 
-def legend_of(figure: Figure, slots: dict[str, int]) -> list[Entry]:
-    """Legend above all panels of a figure; none where each panel has its own."""
+def legend_of(figure: Figure) -> list[Entry]:
+    """Return the legend above all panels of a figure; none where each panel has its own."""
     if not _shares_legend(figure):
         return []
-    with _style(_ON_PAGE):
-        return _entries(all_series(figure), slots, f"{figure.name}-")
+    series = [one for panel in figure.panels for one in panel.series]
+    return _make_legend(series, _number_series(figure))
+
+
+def columns_of(figure: Figure) -> int:
+    """Count the panels that stand side by side."""
+    count = len(figure.panels)
+    if count < 4:
+        return count
+    return 2 if count == 4 else 3
+
+
+def _number_series(figure: Figure) -> dict[str, int]:
+    """Number the labels of a figure; a label has the same number in all its panels."""
+    labels = dict.fromkeys(series.label for panel in figure.panels for series in panel.series)
+    return {label: number for number, label in enumerate(labels)}
 
 
 def _shares_legend(figure: Figure) -> bool:
     """Whether two panels have a label in common, or there is only one panel."""
-    labels = [
-        {series.label for series in panel.series} if isinstance(panel, Panel) else set()
-        for panel in figure.panels
-    ]
+    labels = [{series.label for series in panel.series} for panel in figure.panels]
     return len(labels) == 1 or len(set().union(*labels)) < sum(map(len, labels))
 
 
-def _entries(series: Iterable[Series], slots: dict[str, int], mark: str) -> list[Entry]:
+def _make_legend(series: Sequence[Series], numbers: dict[str, int]) -> list[Entry]:
+    """Make an entry for each label; one label needs none."""
+    first: dict[str, Series] = {}
+    for one in series:
+        first.setdefault(one.label, one)
+    if len(first) < 2:
+        return []
     return [
-        Entry(label, _swatch(_handle(one, slot), f"{mark}legend-{slot}-"), slot)
-        for label, one in _first(series).items()
-        for slot in [slots[label]]
+        Entry(label, _draw_swatch(one, numbers[label]), numbers[label])
+        for label, one in first.items()
     ]
 
 
-def columns_of(figure: Figure) -> int:
-    """How many panels stand side by side."""
-    count = len(figure.panels)
-    return count if count < 4 else 2 if count == 4 else 3
+def _draw_swatch(series: Series, number: int) -> str:
+    colour = _colour(series, number)
+    if series.style in ("bars", "band"):
+        opacity = 0.2 if series.style == "band" else 1
+        shape = f'<rect x="3" y="3" width="28" height="8" fill-opacity="{opacity}"/>'
+        return _svg(34, 14, f'<g style="fill: {colour}">{shape}</g>')
+    if series.style in ("points", "ring"):
+        return _svg(34, 14, _marker(17, 7, series, colour))
+    return _svg(34, 14, f'<path d="M3 7H31" style="{_stroke(series, colour)}"/>')
 
 
-def _first(series: Iterable[Series]) -> dict[str, Series]:
-    """Each label's first series, which stands for it in a legend; one label needs none."""
-    found: dict[str, Series] = {}
-    for one in series:
-        found.setdefault(one.label, one)
-    return found if len(found) > 1 else {}
+def _svg(width: float, height: float, content: str) -> str:
+    return f'<svg viewBox="0 0 {width:g} {height:g}">{content}</svg>'
 
 
-def _swatch(handle: Any, mark: str) -> str:
-    """What a legend shows beside a label, drawn as the legend of matplotlib draws it."""
-    canvas = Canvas(figsize=(34 / 72, 14 / 72), dpi=72)
-    canvas.legend(
-        [handle], [" "], loc="center", borderpad=0, borderaxespad=0, handletextpad=0,
-        handlelength=2.6, fontsize=10,
-    )  # fmt: skip
-    return _inline(canvas, mark)
+def _colour(series: Series, number: int) -> str:
+    if series.colour is not None:
+        number = series.colour
+    return f"var(--series-{number % N_COLOURS})"
 
 
-def _inline(canvas: Any, mark: str, ax: Any = None, readings: Any = ()) -> str:
-    """Turn a drawing into SVG that stands in a page: its colours, names unlike all others."""
-    buffer = io.BytesIO()
-    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    canvas.savefig(buffer, format="svg", transparent=True, metadata=nothing)
-    root = ElementTree.fromstring(buffer.getvalue())
-    for parent in root.iter():
-        for child in list(parent):
-            if child.tag.endswith("}style"):
-                parent.remove(child)  # it would hold for the whole page
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
-        element.text = (element.text or "").strip("\n ") or None
-        element.tail = None
-        attributes = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
-        element.attrib.clear()
-        for name, value in attributes.items():
-            element.attrib.update(_attribute(element.tag, name, value, mark))
-    height = canvas.bbox.height
-    group = ElementTree.SubElement(root, "g", {"class": "readings"})
-    for x, y, text, slot in readings:
-        across, up = ax.transData.transform((x, y))
-        if np.isfinite([across, up]).all() and ax.bbox.padded(2).contains(across, up):
-            place = {"cx": f"{across:.1f}", "cy": f"{height - up:.1f}", "r": "7"}
-            of = {} if slot is None else {"data-series": str(slot)}
-            point = ElementTree.SubElement(group, "circle", place | of)
-            ElementTree.SubElement(point, "title").text = text
-    return ElementTree.tostring(root, encoding="unicode")
+def _stroke(series: Series, colour: str) -> str:
+    dashes = "; stroke-width: 1.2; stroke-dasharray: 1.5 2" if series.style == "dashed" else ""
+    return f"fill: none; stroke: {colour}; stroke-width: 1.6{dashes}"
 
 
-def _attribute(tag: str, name: str, value: str, mark: str) -> dict[str, str]:
-    """An attribute as it stands in the page."""
-    if tag == "svg":
-        return {name: value} if name == "viewBox" else {}
-    if name == "id":
-        if tag != "g":
-            return {"id": mark + value}
-        return {"data-series": value[7:]} if value.startswith("series-") else {}
-    if name == "href":
-        return {"href": f"#{mark}{value[1:]}"}
-    if name == "clip-path":
-        return {"clip-path": value.replace("#", f"#{mark}")}
-    if name == "style":
-        value = re.sub(r"font-family: [^;]*;? ?", "", value)
-        value = re.sub("#[0-9a-f]{6}", lambda found: _VARIABLES.get(found[0], found[0]), value)
-        return {"style": value.rstrip("; ")} if value else {}
-    if name in ("d", "x", "y", "transform"):
-        value = re.sub(r"(\.\d\d)\d+", r"\1", value).replace("\n", " ").strip()
-    return {name: value}
+def _marker(x: float, y: float, series: Series, colour: str) -> str:
+    if series.style == "ring":
+        style = f"fill: var(--background); stroke: {colour}; stroke-width: 1.4"
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" style="{style}"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" style="fill: {colour}"/>'
 
 
-@contextmanager
-def _style(settings: dict[str, Any]) -> Iterator[None]:
-    """Draw as pages are drawn, whatever the user's matplotlibrc says."""
-    ours = {**_SETTINGS, "axes.prop_cycle": cycler(color=COLOURS), **settings}
-    with style.context("default"), matplotlib.rc_context(ours), warnings.catch_warnings():
-        # The page shows a letter that DejaVu does not have.
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
-        yield
+# ------------------------------------------------------------------------------------------- axes
 
 
-def _draw(
-    ax: Axes, panel: Panel | Callable[[Any], Display], slots: dict[str, int]
-) -> list[Reading]:
-    """Draw a panel, and return what to read at its points."""
-    if isinstance(panel, Panel):
-        return _panel(ax, panel, slots)
-    return [(*reading, None) for reading in panel(ax).readings_]
+@dataclass(frozen=True)
+class _Axis:
+    """A range of numbers along pixels, and its ticks."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    ticks: Sequence[float]
+
+    def place(self, values: Array) -> Array:
+        """Pixels of numbers."""
+        share = (values - self.low) / (self.high - self.low)
+        pixels: Array = self.start + share * (self.end - self.start)
+        return pixels
 
 
-class Trace(NamedTuple):
-    """A series with NaN wherever a point cannot be drawn, and the ends of its errors if any."""
+def round_ticks(low: float, high: float, about: float) -> list[float]:
+    """Return round numbers within a range, about as many as asked for."""
+    step = (high - low) / max(2.0, about)
+    power = 10.0 ** math.floor(math.log10(step))
+    step = next(times * power for times in (1, 2, 2.5, 5, 10) if times * power >= 0.999 * step)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    # Rounded: 3 × 0.1 is 0.30000000000000004.
+    digits = 12 - math.floor(math.log10(step))
+    return [round(place * step, digits) + 0.0 for place in range(first, last + 1)]
+
+
+def _write_ticks(ticks: Sequence[float]) -> list[str]:
+    """Write numbers to as many decimals as tell them apart."""
+    exact = [f"{tick:.7f}".rstrip("0") for tick in ticks]
+    decimals = max((len(text.partition(".")[2]) for text in exact), default=0)
+    far_from_one = decimals > 5 or max(map(abs, ticks), default=0.0) >= 1e6
+    form = ".4g" if far_from_one else f".{decimals}f"
+    return [format(tick, form).replace("-", "−") for tick in ticks]
+
+
+def _range(values: Sequence[Array], given: tuple[float, float] | None) -> tuple[float, float]:
+    """Return the ends of an axis: those given, or a little beyond the numbers."""
+    if given is not None:
+        return given
+    known = np.concatenate([np.empty(0), *values])
+    known = known[np.isfinite(known)]
+    if not known.size:
+        return 0.0, 1.0
+    low = float(known.min())
+    high = float(known.max())
+    room = 0.04 * (high - low) or 0.5 * abs(high) or 0.5
+    return low - room, high + room
+
+
+# ------------------------------------------------------------------------------------------ panels
+
+
+def _draw_panel(panel: Panel, size: tuple[int, int], mark: str, numbers: dict[str, int]) -> str:
+    """Draw the axes and series of a panel; ``mark`` begins the names in the picture."""
+    width, height = size
+    bars = list(dict.fromkeys(one.label for one in panel.series if one.style == "bars"))
+    placed = [_place(one, bars) for one in panel.series]
+    heights = [values for one in placed for values in (one.y, one.low, one.high)]
+    if bars:
+        heights.append(np.zeros(1))
+    y_low, y_high = _range(heights, panel.y_range)
+    if bars and panel.y_range is None:
+        y_low = 0.0
+    slanted = sum(map(len, panel.x_names)) > _MOST_LETTERS
+    bottom = height - 44.0
+    if slanted:
+        bottom -= 0.5 * _LETTER * max(map(len, panel.x_names))
+    y_ticks = round_ticks(y_low, y_high, bottom / _BETWEEN_Y)
+    labels = _write_ticks(y_ticks)
+    left = 30 + _DIGIT * max((len(text) for text in labels), default=0)
+    right = width - 12.0
+    if panel.square:
+        right = left + bottom - 8
+    x_low, x_high = _range([one.x for one in placed], panel.x_range)
+    if panel.x_names:
+        x_low = -0.5
+        x_high = len(panel.x_names) - 0.5
+    x_ticks: list[float] = round_ticks(x_low, x_high, (right - left) / _BETWEEN_X)
+    names = _write_ticks(x_ticks)
+    if panel.x_names:
+        x_ticks = [float(place) for place in range(len(panel.x_names))]
+        names = list(panel.x_names)
+    x_axis = _Axis(x_low, x_high, left, right, x_ticks)
+    y_axis = _Axis(y_low, y_high, bottom, 8.0, y_ticks)
+    clip = f"{mark}-clip"
+    area = f'x="{left:.1f}" y="4" width="{right - left:.1f}" height="{bottom - 4:.1f}"'
+    drawn = "".join(
+        f'<g data-series="{numbers[one.series.label]}">'
+        f"{_draw_series(one, x_axis, y_axis, numbers)}</g>"
+        for one in placed
+    )
+    readings = "".join(
+        _draw_readings(panel, one, x_axis, y_axis, numbers[one.series.label]) for one in placed
+    )
+    return _svg(
+        width,
+        height,
+        f'<clipPath id="{clip}"><rect {area}/></clipPath>'
+        + _draw_axes(panel, x_axis, y_axis, names, labels, slanted=slanted)
+        + f'<g clip-path="url(#{clip})">{drawn}</g>'
+        + f'<g class="readings">{readings}</g>',
+    )
+
+
+def _draw_axes(
+    panel: Panel, x: _Axis, y: _Axis, names: list[str], labels: list[str], *, slanted: bool
+) -> str:
+    """Draw the grid, the ticks and their labels, and what the axes are."""
+    along = x.place(np.array(x.ticks)).tolist()
+    up = y.place(np.array(y.ticks)).tolist()
+    has_bars = any(one.style == "bars" for one in panel.series)
+    vertical = "" if has_bars else "".join(f"M{at:.1f} {y.start:.1f}V{y.end:.1f}" for at in along)
+    grid = vertical + "".join(f"M{x.start:.1f} {at:.1f}H{x.end:.1f}" for at in up)
+    frame = f"M{x.start:.1f} {y.end:.1f}V{y.start:.1f}H{x.end:.1f}"
+    parts = [
+        f'<path d="{grid}" style="fill: none; stroke: var(--grid); stroke-width: 0.8"/>',
+        f'<path d="{frame}" style="fill: none; stroke: var(--rule)"/>',
+    ]
+    for at, label in zip(up, labels, strict=True):
+        parts.append(_text(x.start - 6, at + 4, label, "quiet", "end"))
+    for at, name in zip(along, names, strict=True):
+        if slanted:
+            parts.append(_text(at + 4, y.start + 14, name, "quiet", "end", turn=-30))
+        else:
+            parts.append(_text(at, y.start + 16, name, "quiet", "middle"))
+    below = 40 if not slanted else 40 + 0.5 * _LETTER * max(map(len, names))
+    parts.append(_text((x.start + x.end) / 2, y.start + below - 4, panel.x_label, "text", "middle"))
+    middle = (y.start + y.end) / 2
+    parts.append(_text(11, middle, panel.y_label, "text", "middle", turn=-90))
+    return "".join(parts)
+
+
+def _text(x: float, y: float, text: str, colour: str, anchor: str, turn: int = 0) -> str:
+    style = f"fill: var(--{colour}); font-size: {_FONT}px; text-anchor: {anchor}"
+    turned = f' transform="rotate({turn} {x:.1f} {y:.1f})"' if turn else ""
+    shown = escape(printable(text), quote=False)
+    return f'<text x="{x:.1f}" y="{y:.1f}"{turned} style="{style}">{shown}</text>'
+
+
+# ------------------------------------------------------------------------------------------ series
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """The numbers of a series where they are drawn, and the width of its bars."""
 
     series: Series
     x: Array
     y: Array
-    low: Array | None = None
-    high: Array | None = None
+    low: Array
+    high: Array
+    width: float = 0.0
 
 
-def _trace(series: Series) -> Trace:
+def _place(series: Series, bars: list[str]) -> _Placed:
+    """Place a series; those of bars share the room around each x."""
     x = np.array(series.x, np.float64)
     y = np.array(series.y, np.float64)
-    missing = ~(np.isfinite(x) & np.isfinite(y))
-    x[missing] = np.nan
-    y[missing] = np.nan
-    if series.error is None:
-        return Trace(series, x, y)
-    error = np.array(series.error, np.float64)
-    down, up = np.where(np.isfinite(error), error, 0) * np.ones((2, 1))
-    return Trace(series, x, y, y - down, y + up)
+    unknown = ~(np.isfinite(x) & np.isfinite(y))
+    low = y if series.low is None else np.array(series.low, np.float64)
+    high = y if series.high is None else np.array(series.high, np.float64)
+    x, y, low, high = (np.where(unknown, np.nan, values) for values in (x, y, low, high))
+    if series.style != "bars":
+        return _Placed(series, x, y, low, high)
+    width = 0.75 / len(bars)
+    middle = x + width * (bars.index(series.label) - (len(bars) - 1) / 2)
+    return _Placed(series, middle, y, low, high, width)
 
 
-def _panel(ax: Axes, panel: Panel, slots: dict[str, int]) -> list[Reading]:
-    placed = [_trace(series) for series in panel.series]
-    bars = [trace for trace in placed if trace.series.style == "bars"]
-    readings: list[Reading] = []
-    for order, trace in enumerate(placed):
-        slot = slots[trace.series.label]
-        if trace.series.style == "bars":
-            x = _bars(ax, trace, slot, bars.index(trace), bars)
+def _draw_series(one: _Placed, x_axis: _Axis, y_axis: _Axis, numbers: dict[str, int]) -> str:
+    series = one.series
+    colour = _colour(series, numbers[series.label])
+    x = x_axis.place(one.x)
+    y = y_axis.place(one.y)
+    low = y_axis.place(one.low)
+    high = y_axis.place(one.high)
+    has_interval = series.low is not None
+    known = np.flatnonzero(np.isfinite(x)).tolist()
+    if series.style in ("points", "ring", "bars"):
+        shapes = []
+        if has_interval:
+            ink = "var(--text)" if series.style == "bars" else colour
+            shapes.append(_draw_whiskers(x[known], low[known], high[known], ink))
+        if series.style == "bars":
+            floor = float(y_axis.place(np.zeros(1))[0])
+            half = (x_axis.end - x_axis.start) * one.width / (x_axis.high - x_axis.low) / 2
+            shapes.insert(0, _draw_bars(x[known], y[known], floor, half, colour))
         else:
-            x = trace.x
-            _line(ax, trace, slot, order)
-        readings += _readings(panel, trace, x, slot)
-    if panel.x_names:
-        ax.set_xticks(range(len(panel.x_names)), [_plain(name) for name in panel.x_names])
-        if sum(map(len, panel.x_names)) > 40:
-            ax.tick_params(axis="x", rotation=30)
-            for label in ax.get_xticklabels():
-                label.set_horizontalalignment("right")
-    else:
-        ax.locator_params(axis="x", nbins=6)  # long numbers would touch in narrow panels
-    ax.set(
-        title=_plain(panel.title), xlabel=_plain(panel.x_label), ylabel=_plain(panel.y_label),
-        xlim=panel.x_range, ylim=panel.y_range,
-    )  # fmt: skip
-    if bars:
-        ax.grid(visible=False, axis="x")
-    return readings
+            shapes += [_marker(x[i], y[i], series, colour) for i in known]
+        return "".join(shapes)
+    parts = []
+    if has_interval:
+        parts.append(_draw_band(series, x[known], low[known], high[known], colour))
+    if series.style != "band":
+        parts.append(f'<path d="{_line(x, y, series.style)}" style="{_stroke(series, colour)}"/>')
+    if series.style == "line" and len(known) < _FEW_POINTS:
+        parts += [_marker(x[i], y[i], series, colour) for i in known]
+    return "".join(parts)
 
 
-def _readings(panel: Panel, trace: Trace, x: Array, slot: int) -> list[Reading]:
-    """What each point says, rounded; of many points some, evenly spread."""
-    series, points = trace.series, np.flatnonzero(np.isfinite(trace.x) & np.isfinite(trace.y))
-    if points.size > MOST_READINGS:
-        points = points[np.linspace(0, points.size - 1, MOST_READINGS).astype(np.intp)]
-    found: list[Reading] = []
-    for i in points.tolist():
-        if series.text is not None:
-            text = series.text[i]
-            if not text:
-                continue
+def _line(x: Array, y: Array, style: str) -> str:
+    """Write the path of a line, which is interrupted where a point is missing."""
+    parts = []
+    begins = True
+    for across, up in zip(x.tolist(), y.tolist(), strict=True):
+        if math.isnan(across):
+            begins = True
+        elif begins:
+            parts.append(f"M{across:.1f} {up:.1f}")
+            begins = False
+        elif style == "steps":
+            parts.append(f"H{across:.1f}V{up:.1f}")
         else:
-            value = float(trace.x[i])
-            named = panel.x_names and value.is_integer() and 0 <= value < len(panel.x_names)
-            where = panel.x_names[int(value)] if named else f"{panel.x_label}: {value:.4g}"
-            text = f"{series.label}\n{where}\n{panel.y_label}: {trace.y[i]:.4g}"
-            if trace.low is not None and trace.high is not None:
-                if isinstance(series.error, tuple):
-                    text += f" ({trace.low[i]:.3g} to {trace.high[i]:.3g})"
-                else:
-                    text += f" ± {trace.high[i] - trace.y[i]:.2g}"
-        found.append((float(x[i]), float(trace.y[i]), text, slot))
-    return found
+            parts.append(f"L{across:.1f} {up:.1f}")
+    return "".join(parts)
 
 
-def _handle(series: Series, slot: int) -> Any:
-    """What stands for a series in a legend."""
-    if series.style == "bars":
-        return Patch(color=look(slot).colour)
-    return Line2D([], [], **_stroke(series, slot))
+def _draw_band(series: Series, x: Array, low: Array, high: Array, colour: str) -> str:
+    """Draw the area between the ends of the intervals."""
+    if series.style == "steps":
+        # Each level holds until the next x.
+        x = np.repeat(x, 2)[1:]
+        low = np.repeat(low, 2)[:-1]
+        high = np.repeat(high, 2)[:-1]
+    outline = _line(np.append(x, x[::-1]), np.append(high, low[::-1]), "line")
+    return f'<path d="{outline}Z" style="fill: {colour}; fill-opacity: 0.16; stroke: none"/>'
 
 
-def _stroke(series: Series, slot: int) -> dict[str, Any]:
-    """How the line of a series is drawn, in its panel and in the legend."""
-    appearance = look(slot)
-    marked = series.style == "points" or (series.style == "line" and len(series.x) <= MOST_MARKERS)
-    dash = {"points": "none", "dashed": (0, (1.5, 1.5))}.get(series.style, appearance.dash)
-    return {
-        "color": appearance.colour, "linestyle": dash,
-        "linewidth": 1.2 if series.style == "dashed" else 1.6,
-        "marker": appearance.marker if marked else None, "markersize": 5, "markeredgewidth": 0,
-    }  # fmt: skip
-
-
-def _line(ax: Axes, trace: Trace, slot: int, order: int) -> None:
-    series, stroke, gid = trace.series, _stroke(trace.series, slot), f"series-{slot}"
-    step = series.style == "steps"
-    if series.style == "points":
-        _whiskers(ax, trace.x, trace, stroke["color"], 2, gid)
-    elif trace.low is not None and trace.high is not None:
-        ax.fill_between(
-            trace.x, trace.low, trace.high, color=stroke["color"], alpha=0.15, linewidth=0,
-            zorder=1, step="post" if step else None, gid=gid,
-        )  # fmt: skip
-    ax.plot(
-        trace.x, trace.y, **stroke, zorder=3 + 0.01 * order, gid=gid,
-        drawstyle="steps-post" if step else "default",
-    )  # fmt: skip
-
-
-def _bars(ax: Axes, trace: Trace, slot: int, place: int, bars: list[Trace]) -> Array:
-    """Draw one of several series of bars that share the room around each x; return the middles."""
-    ticks = np.unique(np.concatenate([bar.x[np.isfinite(bar.x)] for bar in bars]))
-    room = 0.75 * (np.diff(ticks).min() if ticks.size > 1 else 1.0)
-    width = room / len(bars)
-    middle: Array = trace.x - room / 2 + (place + 0.5) * width
-    gid = f"series-{slot}"
-    ax.bar(middle, trace.y, width=width, color=look(slot).colour, zorder=2, gid=gid)
-    _whiskers(ax, middle, trace, TEXT, 3, gid)
-    return middle
-
-
-def _whiskers(ax: Axes, x: Array, trace: Trace, colour: str, order: int, gid: str) -> None:
-    if trace.low is None or trace.high is None:
-        return
-    error = np.nan_to_num(np.array([trace.y - trace.low, trace.high - trace.y]))
-    _, caps, lines = ax.errorbar(
-        x, trace.y, yerr=error, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2, zorder=order
+def _draw_whiskers(x: Array, low: Array, high: Array, colour: str) -> str:
+    path = "".join(
+        f"M{at - 2:.1f} {a:.1f}h4M{at:.1f} {a:.1f}V{b:.1f}M{at - 2:.1f} {b:.1f}h4"
+        for at, a, b in zip(x, low, high, strict=True)
     )
-    for artist in (*caps, *lines):
-        artist.set_gid(gid)
+    return f'<path d="{path}" style="fill: none; stroke: {colour}; stroke-width: 0.9"/>'
 
 
-def _plain(text: str) -> str:
-    # Dollars would start a formula; SVG has no control characters.
-    return printable(text).replace("$", r"\$")
+def _draw_bars(x: Array, y: Array, floor: float, half: float, colour: str) -> str:
+    path = "".join(
+        f"M{at - half:.1f} {floor:.1f}V{up:.1f}h{2 * half:.1f}V{floor:.1f}Z"
+        for at, up in zip(x, y, strict=True)
+    )
+    return f'<path d="{path}" style="fill: {colour}"/>'
 
 
-def _undone(text: str) -> str:
-    return text.replace(r"\$", "$")
+def _draw_readings(panel: Panel, one: _Placed, x_axis: _Axis, y_axis: _Axis, number: int) -> str:
+    """Write what each point says; of many points some, evenly spread."""
+    inside = (one.x >= x_axis.low) & (one.x <= x_axis.high)
+    inside &= (one.y >= y_axis.low) & (one.y <= y_axis.high)
+    points = np.flatnonzero(inside)
+    if one.series.style == "band":
+        return ""
+    if points.size > _MOST_READINGS:
+        points = points[np.linspace(0, points.size - 1, _MOST_READINGS).astype(np.intp)]
+    across = x_axis.place(one.x)
+    up = y_axis.place(one.y)
+    circles = []
+    for i in points.tolist():
+        text = escape(_reading(panel, one, i), quote=False)
+        if text:
+            place = f'cx="{across[i]:.1f}" cy="{up[i]:.1f}" r="7"'
+            title = f"<title>{text}</title>"
+            circles.append(f'<circle {place} data-series="{number}">{title}</circle>')
+    return "".join(circles)
+
+
+def _reading(panel: Panel, one: _Placed, i: int) -> str:
+    series = one.series
+    if series.text is not None:
+        return series.text[i]
+    value = float(series.x[i])
+    where = f"{panel.x_label}: {value:.4g}"
+    if panel.x_names and value.is_integer() and 0 <= value < len(panel.x_names):
+        where = panel.x_names[int(value)]
+    text = f"{series.label}\n{where}\n{panel.y_label}: {one.y[i]:.4g}"
+    if series.low is not None:
+        text += f" ({one.low[i]:.3g} to {one.high[i]:.3g})"
+    return text

@@ -1,19 +1,17 @@
 """What a report is made of: tables, figures and words, before anybody decides how they look.
 
-``html.py`` turns them into a page, ``drawing.py`` draws the figures. Nothing here imports a
-plotting or templating library.
+``html.py`` turns them into a page, ``drawing.py`` draws the figures.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, get_args
 
-import numpy as np
 import pandas as pd
 
 NOTES = ("plain", "caution", "finding", "fine")
-STYLES = ("line", "dashed", "points", "steps", "bars")
+Style = Literal["line", "dashed", "points", "ring", "steps", "bars", "band"]
 # Safe as the stem of a file on any system and as an anchor in any browser.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 # An address in a text, without the full stop or comma that follows it.
@@ -51,22 +49,24 @@ class Series:
 
     Attributes
     ----------
-    error : sequence of float, or pair of them, optional
-        Half the height of its band or whiskers; or how far they reach down, and up.
-    style : {"line", "dashed", "points", "steps", "bars"}
+    low, high : sequence of float, optional
+        Ends of its band or whiskers.
+    style : {"line", "dashed", "points", "ring", "steps", "bars", "band"}
+        A step holds until the next x; of a band, only the area between its ends is drawn.
     text : sequence of str, optional
         What a page shows under the pointer at each point; label and numbers by default.
-    slot : int, optional
-        Place in the palette, the same for this label in all figures; a free one by default.
+    colour : int, optional
+        Place in the palette, by default one of its own.
     """
 
     label: str
     x: Sequence[float]
     y: Sequence[float]
-    error: Sequence[float] | tuple[Sequence[float], Sequence[float]] | None = None
-    style: Literal["line", "dashed", "points", "steps", "bars"] = "line"
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    style: Style = "line"
     text: Sequence[str] | None = None
-    slot: int | None = None
+    colour: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ class Panel:
         Ends of the axes where they are known beforehand, such as (0, 1).
     x_names : sequence of str
         What stands below x = 0, 1, 2, … where these are not numbers but things.
+    square : bool
+        Whether the axes are as wide as they are high.
     """
 
     title: str
@@ -88,25 +90,17 @@ class Panel:
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     x_names: Sequence[str] = ()
-
-
-class Display(Protocol):
-    """What was drawn, and what to read at its points: any display of :mod:`sparseauc.plotting`."""
-
-    readings_: list[tuple[float, float, str]]
+    square: bool = False
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels side by side; a series of the same label has the same colour in all of them.
-
-    A panel is described by its series, or is a function that draws a display on the axes given.
-    """
+    """Panels side by side; a series of the same label has the same colour in all of them."""
 
     name: str
     title: str
     caption: str
-    panels: Sequence[Panel | Callable[[Any], Display]]
+    panels: Sequence[Panel]
 
 
 @dataclass(frozen=True)
@@ -209,13 +203,11 @@ def _check_figure(figure: Figure) -> None:
     if not figure.panels:
         raise ValueError(f"figure {figure.name!r} has no panel")
     for panel in figure.panels:
-        for series in panel.series if isinstance(panel, Panel) else ():
+        for series in panel.series:
             where = f"series {series.label!r} of figure {figure.name!r}"
-            if series.style not in STYLES:
-                raise ValueError(f"{where} has the style {series.style!r}, not one of {STYLES}")
-            error: Any = series.error
-            both = isinstance(error, tuple) and len(error) == 2 and np.ndim(error[0])
-            given: list[tuple[str, Any]] = [("y", series.y), ("text", series.text)]
-            for name, values in given + [("error", end) for end in (error if both else [error])]:
+            if series.style not in get_args(Style):
+                raise ValueError(f"{where} has the style {series.style!r}")
+            for name in ("y", "low", "high", "text"):
+                values = getattr(series, name)
                 if values is not None and len(values) != len(series.x):
                     raise ValueError(f"{where} has {len(series.x)} x and {len(values)} {name}")

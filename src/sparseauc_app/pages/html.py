@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from ..templates import make_environment
 from . import drawing, palette
-from .elements import URL, Figure, Listing, Report, check
+from .elements import URL, Listing, Report, check
 from .tables import columns, to_csv
 
 
@@ -23,10 +23,9 @@ def render(report: Report) -> str:
     The same report gives the same page.
     """
     check(report)
-    looks = palette.slots(element for element in report.elements() if isinstance(element, Figure))
     page = _environment().get_template("page.html.j2")
     themes = {"light": palette.LIGHT, "dark": palette.DARK}
-    return page.render(report=report, looks=looks, themes=themes)
+    return page.render(report=report, themes=themes)
 
 
 @cache

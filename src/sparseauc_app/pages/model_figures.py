@@ -4,22 +4,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import precision_recall_curve
 
 from sparseauc.curves import score_bins
 from sparseauc.metrics import AUCInterval
-from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
-from sparseauc.selection.confidence import NestedScores
 from sparseauc.utils.types import Array
 
 from ..evaluation.evaluate import Instability
 from ..evaluation.risks import Risks
+from ..evaluation.roc import RankCurves
 from ..formatting import calibration_text
 from ..reading.columns import dense_column
 from ..summary import FitSummary
 from .elements import Figure, Panel, Series
 from .model_words import SAY, class_names, words_of
-from .parts import draw_calibration, draw_decision_curve
+from .parts import draw_calibration, draw_decision_curve, draw_roc
 
 # Longer lists would fill pages: only the columns with the largest weights are drawn.
 MOST_DRAWN = 12
@@ -65,71 +63,99 @@ def _draw_column(name: str, values: Array, positive: Any, labels: tuple[str, str
             for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
         ]
         # A step reaches to the next edge; the last one returns to zero. Its band is the area below.
-        x, y = edges.tolist(), [*shares.tolist(), 0.0]
-        error = (y, [0.0] * len(y))
-        series.append(Series(label, x, y, error, style="steps", text=[*text, ""]))
+        x = edges.tolist()
+        y = [*shares.tolist(), 0.0]
+        floor = [0.0] * len(y)
+        series.append(Series(label, x, y, floor, y, style="steps", text=[*text, ""]))
     ticks = [f"{value:g}" for value in distinct] if few else []
     return Panel(name, "value", "rows of the class, %", series, x_names=ticks)
 
 
-def draw_curves(summary: FitSummary, nested: NestedScores, risks: Risks, over: str) -> Figure:
+def draw_curves(summary: FitSummary, curves: RankCurves, risks: Risks, over: str) -> Figure:
     """ROC and precision–recall curves of the out-of-fold scores."""
-    table = summary.table
-    positive, level = table.y == 1, nested.interval.confidence
-    interval = nested.interval.low, nested.interval.high
-    scores = np.asarray(summary.out_of_fold_scores, np.float64)
-    precision, recall, thresholds = precision_recall_curve(positive, scores)
-    rate = float(positive.mean())
-    shown = np.unique(np.linspace(0, thresholds.size - 1, 400).astype(np.intp))
+    assert summary.nested is not None
     text = [
-        f"threshold {t:.3g}: sensitivity {r:.2f}, PPV {p:.2f}"
-        for t, r, p in zip(thresholds[shown], recall[shown], precision[shown], strict=True)
+        f"threshold {threshold:.3g}: sensitivity {recall:.2f}, PPV {precision:.2f}"
+        for threshold, recall, precision in zip(
+            curves.cuts, curves.recall, curves.precision, strict=True
+        )
     ]
+    precision = Series(
+        f"average precision {risks.average_precision:.2f}",
+        curves.recall.tolist(),
+        curves.precision.tolist(),
+        style="steps",
+        text=text,
+        colour=0,
+    )
+    share = f"share of positives {risks.share:.2f}"
     panel = Panel(
-        "", "sensitivity (recall)", "positive predictive value (precision)",
-        [
-            Series(
-                f"average precision {risks.average_precision:.2f}", recall[shown].tolist(),
-                precision[shown].tolist(), style="steps", text=text,
-            ),
-            Series(f"share of positives {rate:.2f}", [0, 1], [rate, rate], style="dashed"),
-        ],
-        x_range=(-0.01, 1.01), y_range=(0, 1.02),
-    )  # fmt: skip
+        "",
+        "sensitivity (recall)",
+        "positive predictive value (precision)",
+        [precision, Series(share, [0, 1], [risks.share, risks.share], style="dashed", colour=1)],
+        x_range=(-0.01, 1.01),
+        y_range=(0, 1.02),
+    )
     return Figure(
         "roc",
         "ROC and precision–recall",
-        words_of(summary)("roc", over=over, level=level),
-        [
-            lambda ax: ROCBandDisplay.from_predictions(
-                table.y, scores, confidence=level, interval=interval, ax=ax
-            ),
-            panel,
-        ],
+        words_of(summary)("roc", over=over, level=curves.confidence),
+        [draw_roc(curves, summary.nested.interval), panel],
     )
 
 
 def draw_sizes(summary: FitSummary) -> Figure:
     """AUC against the number of columns, or the budget."""
-    by_budget, measure = "budget" in summary.auc_by_k()[0], summary.table.outcome.measure
-    point, least = ("budget", "cheapest") if by_budget else ("k", "shortest")
+    path = summary.auc_by_k()
+    measure = summary.table.outcome.measure
+    by_budget = "budget" in path[0]
+    along = "budget" if by_budget else "k"
+    called = "budget {:g}" if by_budget else "k = {:g}"
+    sizes = [row[along] for row in path]
+    means = [row["auc"] for row in path]
+    low = [row["auc"] - row["standard_error"] for row in path]
+    high = [row["auc"] + row["standard_error"] for row in path]
+    best = int(np.argmax(means))
+    classifier: Any = summary.classifier
+    chosen = float(getattr(classifier, f"{along}_"))
+    text = [
+        f"{called.format(row[along])}: {measure} {row['auc']:.3f} ± {row['standard_error']:.3f}"
+        for row in path
+    ]
+    name = called.format(chosen)
+    auc = float(classifier.best_score_)
+    told = [f"chosen: {name}, {measure} {auc:.3f}"]
+    ends = [sizes[0], sizes[-1]]
+    series = [
+        Series("mean ± one standard error", sizes, means, low, high, text=text),
+        Series(
+            f"best: {called.format(sizes[best])}", [sizes[best]], [means[best]], style="ring",
+            text=[""], colour=0,
+        ),
+        Series(f"chosen: {name}", [chosen], [auc], style="points", text=told, colour=0),
+        Series("best − one standard error", ends, [low[best]] * 2, style="dashed", colour=0),
+    ]  # fmt: skip
+    x_label = "budget" if by_budget else "number of columns k"
     return Figure(
         "auc-by-k",
         f"{measure} against the {'budget' if by_budget else 'number of columns'}",
         words_of(summary)(
-            "sizes", point=point, least=least, rule=str(summary.settings.get("rule"))
+            "sizes", point=along, least="cheapest" if by_budget else "shortest",
+            rule=str(summary.settings.get("rule")),
         ),
-        [lambda ax: AUCPathDisplay.from_estimator(summary.classifier, ax=ax)],
-    )
+        [Panel("", x_label, f"validation {measure}", series)],
+    )  # fmt: skip
 
 
 def draw_learning(points: list[tuple[int, AUCInterval]], k: int, measure: str) -> Figure:
     """AUC or C against the number of training rows."""
     rows = [float(size) for size, _ in points]
     areas = [one.auc for _, one in points]
-    reach = [one.auc - one.low for _, one in points], [one.high - one.auc for _, one in points]
+    low = [one.low for _, one in points]
+    high = [one.high for _, one in points]
     text = [f"{size} rows: {measure} {one.auc:.3f}" for size, one in points]
-    series = [Series(f"{measure}, 95 % CI", rows, areas, error=reach, text=text)]
+    series = [Series(f"{measure}, 95 % CI", rows, areas, low, high, text=text)]
     return Figure(
         "learning", f"{measure} against the number of rows", SAY("learning", k=k, measure=measure),
         [Panel("", "training rows", measure, series)],
@@ -176,8 +202,8 @@ def draw_instability(found: Instability) -> Figure:
     top = float(max(risks.max(), high.max()))
     series = [
         Series(
-            "refitted, lowest to highest", risks.tolist(), mean.tolist(),
-            error=((mean - low).tolist(), (high - mean).tolist()), style="points", text=text,
+            "refitted, lowest to highest", risks.tolist(), mean.tolist(), low.tolist(),
+            high.tolist(), style="points", text=text,
         ),
         Series("the same", [0, top], [0, top], style="dashed", text=["", ""]),
     ]  # fmt: skip

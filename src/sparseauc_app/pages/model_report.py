@@ -282,8 +282,8 @@ def _show_ranking(evaluation: Evaluation) -> list[Element]:
         elements.append(_list_baselines(evaluation.baselines, summary))
     if evaluation.followed is not None and evaluation.card.times is not None:
         elements += show_follow_up(evaluation.followed, evaluation.card.times.time, nested=True)
-    elif summary.table.weight is None:
-        elements.append(draw_curves(summary, summary.nested, evaluation.risks, over))
+    elif evaluation.curves is not None:
+        elements.append(draw_curves(summary, evaluation.curves, evaluation.risks, over))
     if points := summary.operating_points:
         elements.append(list_points(points, words_of(summary)("operating_points", over=over)))
     return [*elements, _list_folds(summary, summary.nested)]

@@ -11,6 +11,7 @@ from sparseauc.operating_points import OperatingPoint
 from ..cautions import as_sentence
 from ..evaluation.decision import DecisionCurve
 from ..evaluation.risks import Risks
+from ..evaluation.roc import RankCurves
 from ..evaluation.times import Followed
 from ..formatting import auc_text, capitalised, point_row
 from ..validation import GroupResult
@@ -54,11 +55,12 @@ def show_groups(
     judged = [(one.name, one.interval) for one in groups if one.interval is not None]
     names, intervals = zip(*judged, (name, overall), strict=True)
     areas = [one.auc for one in intervals]
-    reach = [one.auc - one.low for one in intervals], [one.high - one.auc for one in intervals]
+    low = [one.low for one in intervals]
+    high = [one.high for one in intervals]
     text = [f"{name}: {auc_text(one)}" for name, one in zip(names, intervals, strict=True)]
     places = [float(place) for place in range(len(names))]
     series = [
-        Series(f"{measure}, 95 % CI", places, areas, error=reach, style="points", text=text),
+        Series(f"{measure}, 95 % CI", places, areas, low, high, style="points", text=text),
         Series(name, [places[0], places[-1]], [areas[-1]] * 2, style="dashed"),
     ]
     frame = pd.DataFrame(
@@ -92,6 +94,29 @@ def list_points(points: Sequence[OperatingPoint], caption: str) -> Listing:
     return Listing("operating-points", "Thresholds", caption, frame, formats={"Score above": ".4g"})
 
 
+def draw_roc(curves: RankCurves, interval: AUCInterval) -> Panel:
+    """Sensitivity against 1 − specificity, with a pointwise band."""
+    text = [
+        f"threshold {threshold:.3g}: sensitivity {tpr:.2f} ({low:.2f}–{high:.2f}), "
+        f"specificity {1 - fpr:.2f}"
+        for threshold, tpr, low, high, fpr in zip(
+            curves.thresholds, curves.tpr, curves.low, curves.high, curves.fpr, strict=True
+        )
+    ]
+    fpr = curves.fpr.tolist()
+    auc = f"AUC {interval.auc:.2f} ({interval.low:.2f}–{interval.high:.2f})"
+    band = f"{100 * curves.confidence:g} %: CI of the AUC, pointwise band"
+    low = curves.low.tolist()
+    series = [
+        Series(auc, fpr, curves.tpr.tolist(), text=["", *text[1:]], colour=0),
+        Series(band, fpr, low, low, curves.high.tolist(), style="band", colour=0),
+        Series("chance", [0, 1], [0, 1], style="dashed", text=["", ""], colour=6),
+    ]
+    ends = (-0.01, 1.01)
+    x_label = "1 − specificity (false positive rate)"
+    return Panel("", x_label, "sensitivity", series, x_range=ends, y_range=ends, square=True)
+
+
 def draw_calibration(risks: Risks, name: str) -> Panel:
     """Predicted probability against the share of positives: in bins, and as a smooth curve."""
     bins, curve = risks.bins, risks.curve
@@ -103,20 +128,19 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
             bins.predicted, share, bins.low, bins.high, bins.rows, strict=True
         )
     ]
-    reach = 100 * (share - bins.low), 100 * (bins.high - share)
     series = [
         Series(
             "observed, 95 % CI", (100 * bins.predicted).tolist(), (100 * share).tolist(),
-            error=(reach[0].tolist(), reach[1].tolist()), style="points", text=text,
+            (100 * bins.low).tolist(), (100 * bins.high).tolist(), style="points", text=text,
         ),
         Series("ideal", [0, 100], [0, 100], style="dashed", text=["", ""]),
     ]  # fmt: skip
     if curve is not None:
-        band = 100 * (curve.observed - curve.low), 100 * (curve.high - curve.observed)
         series.append(
             Series(
                 "smoothed, 95 % band", (100 * curve.predicted).tolist(),
-                (100 * curve.observed).tolist(), error=(band[0].tolist(), band[1].tolist()),
+                (100 * curve.observed).tolist(), (100 * curve.low).tolist(),
+                (100 * curve.high).tolist(),
             )
         )  # fmt: skip
     return Panel(
@@ -135,9 +159,10 @@ def draw_decision_curve(curve: DecisionCurve) -> Panel:
         ]
 
     model, everyone = curve.model.tolist(), curve.everyone.tolist()
-    reach = (1.96 * curve.error).tolist()
+    low = (curve.model - 1.96 * curve.error).tolist()
+    high = (curve.model + 1.96 * curve.error).tolist()
     series = [
-        Series("by the model", t, model, error=reach, text=told("by the model", model)),
+        Series("by the model", t, model, low, high, text=told("by the model", model)),
         Series("act on all", t, everyone, style="dashed", text=told("act on all", everyone)),
         Series("act on none", t, [0.0] * len(t), style="dashed", text=[""] * len(t)),
     ]
@@ -165,9 +190,9 @@ def show_follow_up(found: Followed, time: str, *, nested: bool) -> list[Element]
         text = [
             f"{one.name}: {b:.0f} % free of the event at {a:g}" for a, b in zip(x, y, strict=True)
         ]
-        below = [0.0, *(100 * (one.free - one.low)).tolist()]
-        above = [0.0, *(100 * (one.high - one.free)).tolist()]
-        series.append(Series(one.name, x, y, (below, above), style="steps", text=text))
+        low = [100.0, *(100 * one.low).tolist()]
+        high = [100.0, *(100 * one.high).tolist()]
+        series.append(Series(one.name, x, y, low, high, style="steps", text=text))
     ends = (0.0, 1.02 * max(float(one.time[-1]) for one in found.thirds))
     panel = Panel("", time, "free of the event, %", series, x_range=ends, y_range=(0, 102))
     return [

@@ -2,10 +2,7 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
-
-from sparseauc.plotting import ROCBandDisplay
 
 from ..formatting import auc_text, calibration_text
 from ..validation import Validation
@@ -13,6 +10,7 @@ from .elements import Code, Element, Figure, Listing, Report, Section
 from .parts import (
     draw_calibration,
     draw_decision_curve,
+    draw_roc,
     list_points,
     note_cautions,
     show_follow_up,
@@ -71,18 +69,9 @@ def _show_ranking(found: Validation) -> list[Element]:
     elements: list[Element] = []
     if found.followed is not None and found.card.times is not None:
         elements += show_follow_up(found.followed, found.card.times.time, nested=False)
-    else:
-        roc = Figure(
-            "roc",
-            "ROC curve",
-            SAY("roc", over=over_all),
-            [
-                lambda ax: ROCBandDisplay.from_predictions(
-                    found.positive.astype(np.int64), found.scores, ax=ax
-                )
-            ],
-        )
-        elements.append(roc)
+    elif found.curves is not None:
+        panel = draw_roc(found.curves, found.interval)
+        elements.append(Figure("roc", "ROC curve", SAY("roc", over=over_all), [panel]))
     if found.points:
         elements.append(list_points(found.points, SAY("thresholds")))
     if found.others:

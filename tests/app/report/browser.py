@@ -46,7 +46,8 @@ class Visit:
             assert plot.is_visible()
             assert min(size(plot)) > 100
             assert size(plot.locator("svg").first) == size(plot)
-            assert plot.locator("svg path").count() > 5
+            assert plot.locator("svg path").count() > 2
+            assert plot.locator("svg text").count() > 4
 
     def check_fits(self) -> None:
         """Assert that the page does not scroll sideways."""

@@ -17,27 +17,25 @@ def example_figure() -> Figure:
     """Four panels: bands, whiskers, bars, steps, gaps."""
     rng = np.random.default_rng(1)
     ratios = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]
-    against_ratio = [
-        Series(
-            method,
-            ratios,
-            [0.6 + 0.3 * (1 - np.exp(-5 * r)) - 0.012 * place for r in ratios],
-            error=[0.006 + 0.004 * rng.random() for _ in ratios],
-        )
-        for place, method in enumerate(METHODS)
-    ]
+    against_ratio = []
+    for place, method in enumerate(METHODS):
+        y = 0.6 + 0.3 * (1 - np.exp(-5 * np.array(ratios))) - 0.012 * place
+        reach = 0.006 + 0.004 * rng.random(y.size)
+        against_ratio.append(Series(method, ratios, y, y - reach, y + reach))
     epochs = np.arange(1, 201)
     convergence = [
-        Series("SHT-AUC", epochs, 3 * epochs**-0.9, error=2 * epochs**-1.1),
+        Series("SHT-AUC", epochs, 3 * epochs**-0.9, 2 * epochs**-0.9, 4 * epochs**-0.9),
         Series("FSAUC", epochs, 2 * epochs**-0.35, style="dashed"),
-        Series("SOLAM", [0, 1, 10, 100], [1, np.nan, 0.3, 0.1], style="points", error=[0.05] * 4),
+        Series("SOLAM", [0, 1, 10, 100], [1, np.nan, 0.3, 0.1], style="points"),
     ]
     bars = [
-        Series("SHT-AUC", [0, 1, 2], [0.81, 0.74, 0.66], error=[0.02] * 3, style="bars"),
+        Series(
+            "SHT-AUC", [0, 1, 2], [0.8, 0.7, 0.6], [0.7, 0.6, 0.5], [0.9, 0.8, 0.7], style="bars"
+        ),
         Series("L1 logistic", [0, 1, 2], [0.77, 0.78, 0.71], style="bars"),
     ]
     steps = [
-        Series("SHT-AUC", [0, 0.1, 0.3, 1], [0, 0.6, 0.9, 1], [0, 0.1, 0.05, 0], style="steps"),
+        Series("SHT-AUC", [0, 0.3, 1], [0, 0.9, 1], [0, 0.85, 1], [0, 0.95, 1], style="steps"),
         Series("chance", [0, 1], [0, 1], style="dashed"),
     ]  # fmt: skip
     return Figure(
@@ -132,7 +130,8 @@ def example_report() -> Report:
                     Figure(
                         "path", "AUC against k", "One panel, one series.",
                         [Panel("", "columns k", "AUC", [Series("SHT-AUC", [1, 2, 5, 10, 20],
-                               [0.7, 0.78, 0.84, 0.86, 0.85], error=[0.02] * 5)])],
+                               [0.7, 0.78, 0.84, 0.86, 0.85],
+                               [0.68, 0.76, 0.82, 0.84, 0.83], [0.72, 0.8, 0.86, 0.88, 0.87])])],
                     ),
                 ],
             ),
