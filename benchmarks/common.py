@@ -22,7 +22,8 @@ import sklearn
 
 import sparseauc
 
-RESULTS = Path(__file__).parent / "results"
+ROOT = Path(__file__).parents[1]
+HERE = Path(__file__).parent  # of the benchmarks, beside their results
 
 
 def interleaved_minimum(functions: Sequence[Callable[[], object]], repeats: int) -> list[float]:
@@ -71,11 +72,11 @@ def memory_of(process: int | str, kind: str) -> int:
 
 
 def report(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a Markdown table and write it to ``benchmarks/results/<name>.md``."""
+    """Print a Markdown table and write it to ``results/<name>.md`` beside the benchmarks."""
     lines = [
         f"# {title}",
         "",
-        f"`python benchmarks/{name}.py` · {machine()}",
+        f"`python {HERE.relative_to(ROOT)}/{name}.py` · {machine()}",
         "",
         "| " + " | ".join(header) + " |",
         "| " + " | ".join("---" for _ in header) + " |",
@@ -83,8 +84,8 @@ def report(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence
     ]
     text = "\n".join(lines) + "\n"
     print(text)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+    (HERE / "results").mkdir(exist_ok=True)
+    (HERE / "results" / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def verdict(measured: float, limit: float) -> str:

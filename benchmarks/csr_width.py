@@ -10,9 +10,7 @@ from common import interleaved_minimum, report  # isort: skip
 import numpy as np
 import scipy.sparse as sp
 
-from sparseauc.objective import AUCObjective
-from sparseauc.projections import largest_magnitudes
-from sparseauc.solvers import sht_auc
+from sparseauc.solvers.sht_auc import TrainingSet, hard_threshold, sht_auc
 
 N, PER_ROW, BATCH, K = 20_000, 14, 1000, 50
 
@@ -34,23 +32,21 @@ def main():
             ),
             shape=(N, d),
         )
-        objective = AUCObjective(X, y)
 
-        def fit(epochs, objective=objective):
-            sht_auc(
-                objective, K, batch_size=BATCH, step_size=1e-3, max_epochs=epochs, tol=0.0,
-                rng=np.random.default_rng(0),
-            )  # fmt: skip
+        def fit(epochs, X=X):
+            training = TrainingSet(X, y, batch_size=BATCH, rng=np.random.default_rng(0))
+            sht_auc(training, K, step_size=1e-3, max_epochs=epochs, tol=0.0)
 
-        vector, means = rng.standard_normal(d), rng.standard_normal((2, d))
-        magnitudes, support = np.empty(d), np.empty(K, np.int64)
+        vector = rng.standard_normal(d)
+        means = rng.standard_normal((2, d))
+        total = np.empty(d)
 
-        def select(vector=vector, magnitudes=magnitudes, support=support):
-            largest_magnitudes(vector, K, 0.0, magnitudes, support)
+        def select(vector=vector):
+            hard_threshold(vector, K)
 
-        def combine(means=means, magnitudes=magnitudes):
-            np.multiply(means[0], 0.5, out=magnitudes)
-            np.add(magnitudes, means[1], out=magnitudes)
+        def combine(means=means, total=total):
+            np.multiply(means[0], 0.5, out=total)
+            np.add(total, means[1], out=total)
 
         one, two, selecting, combining = interleaved_minimum(
             [lambda: fit(5), lambda: fit(15), select, combine], 10

@@ -11,27 +11,25 @@ from common import report  # isort: skip
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import sparse_auc_path
+from sparseauc import SHTAUCClassifier, sparse_auc_path
 from sparseauc.datasets import make_outbreak
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers import sht_auc
 
 SEEDS = range(3)
 STEPS = ["auto", *np.logspace(-4, 0, 20)]
 
 
-def best_of_sht_auc(objective, seed):
+def best_of_sht_auc(X, y, seed):
     reached = []
     for batch_size in (64, 1000):
         for step_size in STEPS:
             try:
-                result = sht_auc(
-                    objective, 20, batch_size=batch_size, step_size=step_size, tol=0.0,
-                    rng=np.random.default_rng(seed),
-                )  # fmt: skip
+                model = SHTAUCClassifier(
+                    20, batch_size=batch_size, step_size=step_size, tol=0.0, record_history=False,
+                    random_state=seed,
+                ).fit(X, y)  # fmt: skip
             except ValueError:  # diverged
                 continue
-            reached.append(objective.value(result.dense(1000)))
+            reached.append(model.objective_)
     return np.nanmin(reached)
 
 
@@ -45,7 +43,7 @@ def main():
                 X = StandardScaler().fit_transform(X)
                 path = sparse_auc_path(X, y, ks=[20], alphas=[0.0])
                 ours.append(path.objectives[0, 0])
-                theirs.append(best_of_sht_auc(AUCObjective(X, y), seed))
+                theirs.append(best_of_sht_auc(X, y, seed))
             below = 100 * (1 - np.array(ours) / theirs)
             asked = 15.0 if correlation == 0.9 else 0.0
             name = f"AR({correlation})" if correlation else "independent"

@@ -10,11 +10,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from sparseauc import SparseAUCClassifierCV, sparse_auc_path
+from sparseauc import SHTAUCClassifier, SparseAUCClassifierCV, sparse_auc_path
 from sparseauc.datasets import make_outbreak
 from sparseauc.defaults import WIDE_ALPHAS
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers import sht_auc
 
 KS = np.arange(1, 51)
 
@@ -26,7 +24,7 @@ def paper_size():
         X, y = make_outbreak(correlation=correlation, random_state=0)
 
         def sht(X=X, y=y):
-            sht_auc(AUCObjective(X, y), 20, max_epochs=50, tol=0.0, rng=np.random.default_rng(0))
+            SHTAUCClassifier(20, tol=0.0, record_history=False, random_state=0).fit(X, y)
 
         def find(X=X, y=y, *, thorough=True):
             sparse_auc_path(X, y, KS, thorough=thorough)

@@ -13,21 +13,19 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers import sht_auc
+from sparseauc.solvers.sht_auc import TrainingSet, sht_auc
 
 
 def epoch_ratio(X, y, k, batch_size, epochs, repeats):
     """Epoch, and epoch with history, as multiples of a bare pass; and the pass in milliseconds."""
-    objective = AUCObjective(X, y)
     c = np.random.default_rng(1).standard_normal(X.shape[0]).astype(X.dtype)
 
     def fit(n_epochs, callback=None):
         # A fixed step, small enough to stay finite; tol=0 so that all epochs run.
-        return sht_auc(
-            objective, k, batch_size=batch_size, step_size=1e-4, max_epochs=n_epochs, tol=0.0,
-            callback=callback, rng=np.random.default_rng(0),
-        )  # fmt: skip
+        rng = np.random.default_rng(0)
+        training = TrainingSet(X, y > 0, batch_size=batch_size, rng=rng)
+        settings = {"step_size": 1e-4, "max_epochs": n_epochs, "tol": 0.0}
+        return sht_auc(training, k, callback=callback, **settings)
 
     bare, one, two, one_seen, two_seen = interleaved_minimum(
         [

@@ -9,23 +9,21 @@ from common import report  # isort: skip
 
 import numpy as np
 
+from sparseauc import SHTAUCClassifier
 from sparseauc.datasets import make_outbreak
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers import sht_auc
 
 SEEDS = range(100, 105)
 STEPS = np.logspace(-4, 0, 20)
 
 
-def reached(objective, step_size, seed):
+def reached(X, y, step_size, seed):
     try:
-        result = sht_auc(
-            objective, 20, batch_size=64, step_size=step_size, max_epochs=50, tol=0.0,
-            rng=np.random.default_rng(seed),
-        )  # fmt: skip
+        model = SHTAUCClassifier(
+            20, step_size=step_size, tol=0.0, record_history=False, random_state=seed
+        )
+        return model.fit(X, y).objective_
     except ValueError:  # diverged
         return np.inf
-    return objective.value(result.dense(objective.n_features))
 
 
 def main():
@@ -37,9 +35,8 @@ def main():
                 X, y = make_outbreak(
                     1000, 1000, 20, mu=0.3, r=r, correlation=correlation, random_state=seed
                 )
-                objective = AUCObjective(X, y)
-                constant = [reached(objective, step, seed) for step in STEPS]
-                autos.append(reached(objective, "auto", seed))
+                constant = [reached(X, y, step, seed) for step in STEPS]
+                autos.append(reached(X, y, "auto", seed))
                 bests.append(min(constant))
                 steps.append(STEPS[int(np.argmin(constant))])
             ratios = 100 * (np.array(autos) / bests - 1)

@@ -84,7 +84,6 @@ FIRST = (
 )  # fmt: skip
 # Modules that serve others of this package; their names may change without notice.
 INTERNAL = {
-    "sparseauc.blocks",
     "sparseauc.cross_validation",
     "sparseauc.defaults",
     "sparseauc_app.cli",
@@ -96,9 +95,6 @@ INTERNAL = {
     "sparseauc.path",
     "sparseauc_app.card_making",
     "sparseauc_app.pages",
-    "sparseauc.objective",
-    "sparseauc.projections",
-    "sparseauc.rows",
     "sparseauc.solvers",
     "sparseauc.strata",
     "sparseauc.transforms",

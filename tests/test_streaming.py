@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sparseauc import _streaming
-from sparseauc._streaming import copy_rows
+from sparseauc.chunks import _streaming
+from sparseauc.chunks._streaming import copy_rows
 
 pytestmark = pytest.mark.slow
 

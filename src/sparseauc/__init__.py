@@ -20,13 +20,12 @@ if TYPE_CHECKING:
     )
     from .limits import Limits
     from .moments import ClassMoments, StratifiedMoments, class_moments
-    from .objective import AUCObjective, minimise_on_support
     from .path.path import SparseAUCPath, sparse_auc_path
+    from .solvers.closed_form import minimise_on_support
 
 __version__ = "0.4.0"
 
 __all__ = [
-    "AUCObjective",
     "ClassMoments",
     "Limits",
     "MeanDifferenceClassifier",
@@ -44,7 +43,6 @@ __all__ = [
 
 # Modules that the names are in.
 _MODULES = {
-    "AUCObjective": ".objective",
     "ClassMoments": ".moments",
     "Limits": ".limits",
     "MeanDifferenceClassifier": ".estimators",
@@ -56,7 +54,7 @@ _MODULES = {
     "SparseConcordanceCV": ".estimators",
     "StratifiedMoments": ".moments",
     "class_moments": ".moments",
-    "minimise_on_support": ".objective",
+    "minimise_on_support": ".solvers.closed_form",
     "sparse_auc_path": ".path.path",
 }
 

@@ -234,15 +234,12 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["arrays", "sparse", "frames"])
-def test_a_block_is_a_chunk(cluster, outbreak, kind):
+def test_sht_auc_is_as_good_as_in_memory(cluster, outbreak, kind):
     X, y = outbreak
     rows, labels = collections(X, y)[kind]
-    common = {"k": 5, "max_epochs": 4, "random_state": 0}
-    actual = SHTAUCClassifier(**common, record_history=False).fit(rows, labels)
-    size = N // 4 if kind == "frames" else ROWS
-    expected = SHTAUCClassifier(**common, batch_size=size, shuffle=False).fit(X, y)
-    assert_allclose(actual.coef_, expected.coef_, atol=1e-10)
-    assert actual.objective_ == pytest.approx(expected.objective_, rel=1e-10)
+    model = SHTAUCClassifier(k=5, max_epochs=30, random_state=0, record_history=False)
+    actual = clone(model).fit(rows, labels)
+    assert actual.objective_ == pytest.approx(clone(model).fit(X, y).objective_, rel=0.01)
     assert roc_auc_score(y, actual.decision_function(rows)) > 0.8
 
 

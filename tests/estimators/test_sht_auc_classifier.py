@@ -22,8 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparseauc import SHTAUCClassifier
 from sparseauc.datasets import make_outbreak
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers.sht_auc import exact_first_step
+from sparseauc.solvers.sht_auc import TrainingSet, exact_first_step
 
 
 @parametrize_with_checks(
@@ -318,8 +317,8 @@ def test_a_block_of_all_rows_is_the_first_step_of_fit():
     np.testing.assert_allclose(streamed.coef_, once.coef_, atol=1e-12)
     np.testing.assert_allclose(streamed.intercept_, once.intercept_, atol=1e-12)
     # The automatic step is 0.3 times the one that is exact along the gradient.
-    objective = AUCObjective(data.X, data.y)
-    exact = exact_first_step(objective, 4)
+    training = TrainingSet(data.X, data.y > 0, rng=np.random.default_rng(0))
+    exact = exact_first_step(training, 4)
     auto = SHTAUCClassifier(k=4).partial_fit(data.X, data.y)
     fixed = SHTAUCClassifier(k=4, step_size=0.3 * exact).partial_fit(data.X, data.y)
     np.testing.assert_allclose(auto.coef_, fixed.coef_, rtol=1e-10)

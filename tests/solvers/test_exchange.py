@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
+from sparseauc import minimise_on_support
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import base, class_moments
 from sparseauc.moments.base import HCache, NotGathered, StandardisedGram
-from sparseauc.objective import minimise_on_support
 from sparseauc.solvers import working_set
 from sparseauc.solvers.exchange import make_state, moves, sweeps
 from sparseauc.solvers.exchange.state import explained

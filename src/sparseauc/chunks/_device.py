@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._streaming import DeviceStream, copy_rows
 from ..errors import InputError
 from ..utils.arrays import (
     as_tensor,
@@ -19,6 +18,7 @@ from ..utils.arrays import (
     usable_bytes,
 )
 from ..utils.types import Indices
+from ._streaming import DeviceStream, copy_rows
 from .base import FLOATS, Pass, SequentialChunks, State, equal_sizes
 
 # Bytes of a chunk. It is centred in double precision, which takes twice as much again for float32;

@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import Interval
 
 from ..moments import Moments, class_moments
 from ..moments.base import check_deviations
-from ..objective import Array, SparseVector
-from ..projections import top_k
+from ..solvers.sht_auc import SparseVector, hard_threshold
+from ..utils.types import Array
 from ._base import SparseLinearClassifier, checks_parameters
 
 # Means this many deviations apart leave no overlap that any sample could show.
@@ -69,9 +69,9 @@ def mean_difference(moments: Moments, k: int) -> SparseVector:
     [0] [4.]
     """
     z = standardised_differences(moments)
-    chosen = top_k(z, k)
+    chosen, values = hard_threshold(z, k)
     # The difference over s², with s = difference/z, which also holds where z was cut.
-    return SparseVector(chosen, z[chosen] * (z[chosen] / -moments.delta[chosen]))
+    return SparseVector(chosen, values * (values / -moments.delta[chosen]))
 
 
 class MeanDifferenceClassifier(SparseLinearClassifier):

@@ -1,25 +1,35 @@
 """SHTAUCClassifier: the paper's SHT-AUC behind scikit-learn's interface."""
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..blocks import BLOCK_ORDERS, BlockOrder
-from ..chunks import Chunks, DeviceChunks
-from ..objective import Array, Mask, Objective
-from ..objective.chunks import ChunkObjective
-from ..objective.device import DeviceObjective
-from ..solvers import EpochRecord, SolverResult, sht_auc
-from ..solvers.sht_auc_stream import SHTAUCStream
-from .stochastic import StochasticClassifier
+from ..chunks import Chunks
+from ..errors import InputError
+from ..metrics import fast_auc
+from ..solvers.sht_auc import (
+    BLOCK_ORDERS,
+    BlockOrder,
+    EpochRecord,
+    SHTAUCStream,
+    SparseVector,
+    TrainingSet,
+    sht_auc,
+)
+from ..utils.types import Mask
+from ._base import SparseLinearClassifier, check_scale, checks_parameters, frames_of_ours
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SHTAUCClassifier(StochasticClassifier):
+class SHTAUCClassifier(SparseLinearClassifier):
     """Rank positives above negatives with at most k columns, by stochastic hard thresholding.
 
     Minimises the squared pairwise loss of the AUC,
@@ -36,7 +46,8 @@ class SHTAUCClassifier(StochasticClassifier):
         Largest number of columns. If X has fewer, all are kept, with a warning.
     batch_size : int, default=64
         Rows of a block (b in the paper). More than n means all rows. Where X is read in chunks, as
-        from :func:`sparseauc.chunks.open_table` or a Dask collection, a block is a chunk.
+        from :func:`sparseauc.chunks.open_table` or a Dask collection, every epoch visits the chunks
+        in a fresh random order and cuts each into blocks.
     step_size : float or "auto", default="auto"
         γ on the paper's scale, constant. ``"auto"`` follows the course of F, cannot diverge, and
         ends at the best iterate seen. (The authors' programs multiply the gradient by r(1 − r):
@@ -47,10 +58,11 @@ class SHTAUCClassifier(StochasticClassifier):
         Stop when the coefficients move over an epoch by less than ``tol`` times their norm. With
         ``early_stopping``, also the least gain in validation AUC that counts.
     block_order : {"replacement", "permutation", "cyclic"}, default="replacement"
-        Blocks drawn with replacement (the paper), in a fresh random order every epoch, or in order.
+        Blocks drawn with replacement (the paper), in a fresh random order every epoch, or in order,
+        which reads files from first to last.
     shuffle : bool, default=True
         Deal the rows to the blocks at random; otherwise neighbouring rows form a block, which
-        reads a memory map in order. Rows that are read in chunks stay where they are.
+        reads a memory map in order. Rows that are read in chunks are dealt within their chunk.
     early_stopping : bool, default=False
         Hold out a stratified part of the rows, stop when their AUC no longer improves, and return
         the coefficients of the best epoch. Run to the end, SHT-AUC overfits when rows are few.
@@ -70,10 +82,6 @@ class SHTAUCClassifier(StochasticClassifier):
         Seed of the blocks and of the held-out rows.
     verbose : int, default=0
         Above 0, one line per epoch.
-    device : str or None, default=None
-        Torch device to fit on: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs torch and a dense X;
-        arrays larger than its memory are streamed block by block. ``None`` fits arrays on the CPU
-        without torch, and tensors on their device. Fitted attributes are NumPy arrays.
 
     Attributes
     ----------
@@ -95,10 +103,6 @@ class SHTAUCClassifier(StochasticClassifier):
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when X has string column names.
-
-    See Also
-    --------
-    sparseauc.solvers.sht_auc : The algorithm on its own.
 
     Notes
     -----
@@ -122,27 +126,127 @@ class SHTAUCClassifier(StochasticClassifier):
     (2000, 5)
     """
 
-    k: int = field(default=10, kw_only=False)
-    batch_size: int = 64
-    block_order: BlockOrder = "replacement"
-    early_stopping: bool = False
-    validation_fraction: float = 0.1
-    n_iter_no_change: int = 5
-    device: str | None = None
-    callback: Callable[[EpochRecord], bool | None] | None = None
-
     _reads_chunks = True
 
-    _parameter_constraints = StochasticClassifier._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
         "block_order": [StrOptions(set(BLOCK_ORDERS))],
+        "shuffle": ["boolean"],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "device": [str, None],
+        "warm_start": ["boolean"],
+        "record_history": ["boolean"],
         "callback": [callable, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        batch_size: int = 64,
+        step_size: float | Literal["auto"] = "auto",
+        max_epochs: int = 50,
+        tol: float = 1e-4,
+        block_order: BlockOrder = "replacement",
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        warm_start: bool = False,
+        record_history: bool = True,
+        callback: Callable[[EpochRecord], bool | None] | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.k = k
+        self.batch_size = batch_size
+        self.step_size = step_size
+        self.max_epochs = max_epochs
+        self.tol = tol
+        self.block_order = block_order
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.record_history = record_history
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @checks_parameters()
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Choose columns and coefficients.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Rows. Dense arrays and CSR are not copied.
+        y : array-like of shape (n,)
+            Binary labels; the one that sorts last is positive.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+        """
+        start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
+        X, positive, weight = self._check_training_data(X, y, sample_weight)
+        if start is not None and start.size != X.shape[1]:
+            raise InputError(
+                f"warm_start: the previous fit had {start.size} columns, X has {X.shape[1]}; "
+                "set warm_start=False or give the same columns"
+            )
+        if not isinstance(X, Chunks):
+            check_scale(X)
+        state = check_random_state(self.random_state)
+        # Of the rows held out, and of everything else.
+        seeds = state.randint(np.iinfo(np.int32).max, size=2)
+        held_out = None
+        if self.early_stopping:
+            held_out = _rows_to_hold_out(positive, self.validation_fraction, int(seeds[0]))
+            weight = np.ones(positive.size) if weight is None else weight.copy()
+            weight[held_out] = 0.0  # as good as absent, without a copy of the others
+        training = TrainingSet(
+            X,
+            positive,
+            weight,
+            batch_size=self.batch_size,
+            block_order=self.block_order,
+            shuffle=self.shuffle,
+            rng=np.random.default_rng(seeds[1]),
+        )
+        monitor = _Monitor(self, positive, held_out)
+        watched = self.record_history or self.verbose or self.early_stopping
+        w, self.n_iter_ = sht_auc(
+            training,
+            self._columns_to_keep(self.k, X.shape[1]),
+            step_size=self.step_size,
+            max_epochs=self.max_epochs,
+            tol=0.0 if self.early_stopping else self.tol,  # else the rows held out decide
+            start=start,
+            callback=monitor if watched or self.callback is not None else None,
+        )
+        if monitor.best is not None:
+            w = SparseVector(monitor.best.support, monitor.best.values)
+        self.objective_ = training.value(training.scores(w))
+        self.history_ = monitor.history
+        if self.objective_ > 1.0:
+            warnings.warn(
+                f"F ended at {self.objective_:g}, above its value 1 for no column at all: "
+                f"step_size={self.step_size!r} is too large for these data",
+                ConvergenceWarning,
+                stacklevel=frames_of_ours(),
+            )
+        return self._set_fitted(w.dense(X.shape[1]), *training.means)
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -170,21 +274,76 @@ class SHTAUCClassifier(StochasticClassifier):
             self._stream = SHTAUCStream(X.shape[1], k, self.step_size)
             self.n_iter_ = 1
         self._stream.take(X, positive)
-        return self._set_fitted(self._stream.w.astype(X.dtype), *self._stream.means.astype(X.dtype))
+        means = self._stream.means.astype(X.dtype)
+        return self._set_fitted(self._stream.w.astype(X.dtype), *means)
 
-    def _objective(self, X: Any, positive: Mask, weight: Array | None) -> Any:
-        if isinstance(X, DeviceChunks):
-            return DeviceObjective(X, positive, weight)
-        if isinstance(X, Chunks):
-            return ChunkObjective(X, positive, weight)
-        return super()._objective(X, positive, weight)
 
-    def _solve(self, objective: Objective, **common: Any) -> SolverResult:
-        return sht_auc(
-            objective,
-            self._columns_to_keep(self.k, objective.n_features),
-            batch_size=self.batch_size,
-            step_size=self.step_size,
-            block_order=self.block_order,
-            **common,
+class _Monitor:
+    """The callback of a fit: keeps its history, prints it, and decides when to stop early."""
+
+    _RECORDED = ("epoch", "objective", "auc", "support_size", "step_size")
+
+    def __init__(
+        self, model: SHTAUCClassifier, positive: Mask, held_out: npt.NDArray[np.intp] | None
+    ) -> None:
+        self.best: EpochRecord | None = None  # with the best AUC of the rows held out
+        # One list a quantity, one entry an epoch.
+        self.history: dict[str, list[float]] = {name: [] for name in self._RECORDED}
+        if held_out is not None:
+            self.history["validation_auc"] = []
+        self._model = model
+        self._positive = positive
+        self._held_out = held_out
+        self._best_auc = -np.inf
+        self._to_beat = -np.inf
+        self._epochs_without_gain = 0
+
+    def __call__(self, record: EpochRecord) -> bool:
+        """Note an epoch; True where training should stop."""
+        model = self._model
+        stop = False
+        line = (
+            f"epoch {record.epoch:4d}  F {record.objective:.6f}  AUC {record.auc:.4f}  "
+            f"columns {record.support_size}  step {record.step_size:.3g}"
         )
+        if model.record_history or model.verbose or self._held_out is not None:
+            for name in self._RECORDED:
+                self.history[name].append(getattr(record, name))
+        if self._held_out is not None:
+            auc = fast_auc(record.scores[self._held_out], self._positive[self._held_out])
+            self.history["validation_auc"].append(auc)
+            line += f"  validation AUC {auc:.4f}"
+            stop = self._stops(record, auc)
+        if model.verbose:
+            print(line)
+        return bool(model.callback is not None and model.callback(record)) or stop
+
+    def _stops(self, record: EpochRecord, auc: float) -> bool:
+        """Whether the AUC of the rows held out has not risen for too long."""
+        if auc > self._best_auc:
+            self.best = record
+            self._best_auc = auc
+        self._epochs_without_gain += 1
+        if auc > self._to_beat:
+            self._to_beat = auc + self._model.tol
+            self._epochs_without_gain = 0
+        return self._epochs_without_gain >= self._model.n_iter_no_change
+
+
+def _rows_to_hold_out(positive: Mask, fraction: float, seed: int) -> npt.NDArray[np.intp]:
+    """Draw rows for early stopping, at least one of each class."""
+    fewest = int(min(positive.sum(), (~positive).sum()))
+    if fewest < 2:
+        raise InputError(
+            "early_stopping needs at least 2 rows of each class, one to train and one to "
+            f"validate; the smaller class has {fewest}"
+        )
+    n = positive.size
+    size = min(max(2, round(fraction * n)), n - 2)
+    split = StratifiedShuffleSplit(1, test_size=size, random_state=seed)
+    _, held_out = next(split.split(np.empty((n, 1)), positive))
+    # A rare class may be left out of a small stratified part; one row of it is enough.
+    for mask in (positive, ~positive):
+        if not mask[held_out].any():
+            held_out = np.append(held_out, np.flatnonzero(mask)[seed % mask.sum()])
+    return np.asarray(held_out)

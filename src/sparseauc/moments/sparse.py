@@ -1,12 +1,12 @@
 """Class moments of a CSR table, in time proportional to its stored entries."""
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from .._validation import read_only
-from ..rows import CSR, as_table
 from ..strata import Strata
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
@@ -16,6 +16,22 @@ from .table import TableMoments, check_totals, unit_of
 _NEAR = 32.0
 # Powers of two between which columns are multiplied as they are.
 _ORDINARY = 2.0**-200, 2.0**200
+
+
+class CSR(NamedTuple):
+    """The three arrays of a CSR matrix, as kernels take them."""
+
+    data: npt.NDArray[np.floating]
+    indices: npt.NDArray[np.integer]
+    indptr: npt.NDArray[np.integer]
+
+    @classmethod
+    def view(cls, X: Any) -> Self:
+        """View a CSR matrix; entries that are stored twice are summed in a copy."""
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return cls(read_only(X.data), read_only(X.indices), read_only(X.indptr))
 
 
 @kernel
@@ -119,8 +135,7 @@ class SparseMoments(TableMoments):
         sample_weight: Array | None = None,
         strata: Strata | None = None,
     ) -> None:
-        table = as_table(X)
-        assert isinstance(table, CSR)
+        table = CSR.view(X)
         super().__init__(X.shape, positive, sample_weight, strata)
         (n, d), cells = X.shape, self._cells
         counts = np.zeros((cells.sums.size, d), np.int32 if n < 2**31 else np.int64)

@@ -26,7 +26,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ..projections import select_largest
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices
 
@@ -116,9 +115,8 @@ def _bounds(D, delta, constant, k, p, qp, z):  # type: ignore[no-untyped-def]
         relaxed += p[j] * (2.0 * delta[j] + qp[j])
         if z[j] > 0.0:
             relaxed += D[j] * p[j] * p[j] / z[j]
-    select_largest(terms, k)
-    for j in range(k):
-        bound -= terms[j]
+    for term in np.partition(terms, m - k)[m - k :]:
+        bound -= term
     return bound, relaxed
 
 

@@ -1,8 +1,6 @@
 """Rows of the host that pass through a device: the next piece is copied while one is at work."""
 
 import itertools
-import os
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,27 +9,19 @@ import joblib
 import numpy as np
 import numpy.typing as npt
 
-from .utils.arrays import as_tensor, import_torch
+from ..utils.arrays import import_torch
 
 # Bytes from which rows are copied by several threads: one does not saturate the memory.
 _BY_THREADS = 2**24
-# Share of the host's free memory that a page-locked copy of the rows may take.
-_SHARE = 0.5
 
 
 class DeviceStream:
-    """Two buffers on a device for pieces of at most this shape, filled in turn.
+    """Two buffers on a device for pieces of at most this shape, filled in turn."""
 
-    Pieces that are not ``staged`` need no buffer on the host: their rows are page-locked already.
-    """
-
-    def __init__(
-        self, device: Any, dtype: Any, shape: tuple[int, int], *, staged: bool = True
-    ) -> None:
+    def __init__(self, device: Any, dtype: Any, shape: tuple[int, int]) -> None:
         torch = self._torch = import_torch()
         self._device, self._on_gpu = device, device.type == "cuda"
-        host = shape if staged else (0, shape[1])
-        self._staging = [torch.empty(host, dtype=dtype, pin_memory=self._on_gpu) for _ in range(2)]
+        self._staging = [torch.empty(shape, dtype=dtype, pin_memory=self._on_gpu) for _ in range(2)]
         if self._on_gpu:
             self._buffers = [torch.empty(shape, dtype=dtype, device=device) for _ in range(2)]
             self._stream = torch.cuda.Stream(device)
@@ -41,8 +31,8 @@ class DeviceStream:
     def send(self, pieces: Iterable[Callable[[Any], Any]]) -> Iterator[Any]:
         """Yield pieces of rows as tensors on the device, each valid until the next.
 
-        A piece is a function that is given a page-locked buffer. It fills and returns the first
-        rows of it, or returns rows that are page-locked already.
+        A piece is a function that is given a page-locked buffer; it fills and returns the first
+        rows of it.
         """
         waiting: tuple[int, Any] | None = None
         for slot, piece in zip(itertools.cycle((0, 1)), pieces, strict=False):
@@ -101,24 +91,3 @@ def copy_rows(
     limits = np.linspace(0, out.shape[0], min(4 * n_threads, out.shape[0]) + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(copy, itertools.starmap(slice, itertools.pairwise(limits.tolist()))))
-
-
-def page_locked_copy(table: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> Any:
-    """Copy rows to page-locked memory, from which a GPU reads at full speed.
-
-    Returns a tensor, or None where the copy would take too much of the host's memory.
-    """
-    shape = rows.size, table.shape[1]
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if shape[0] * shape[1] * table.itemsize > _SHARE * free:
-        return None
-    copy = np.empty(shape, table.dtype)
-    copy_rows(table, rows, copy)
-    # Locked in place: torch's own page-locked memory comes in powers of two.
-    runtime = import_torch().cuda.cudart()
-    status = int(runtime.cudaHostRegister(copy.ctypes.data, copy.nbytes, 0))
-    if status != 0:
-        raise MemoryError(f"{copy.nbytes} bytes could not be page-locked (CUDA error {status})")
-    tensor = as_tensor(copy)
-    weakref.finalize(tensor, runtime.cudaHostUnregister, copy.ctypes.data).atexit = False
-    return tensor

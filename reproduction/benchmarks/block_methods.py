@@ -4,6 +4,7 @@ n = d = 1000, float64, one thread, k = 20; an epoch is the difference of fits of
 divided by E.
 """
 
+import measuring  # noqa: F401  # isort: skip
 from common import interleaved_minimum, report, verdict  # isort: skip
 
 from functools import partial
@@ -11,9 +12,8 @@ from functools import partial
 import numpy as np
 
 from sparseauc.datasets import make_outbreak
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers import sht_auc
 from sparseauc_paper.baselines import hsg_ht, sto_iht
+from sparseauc_paper.objective import AUCObjective
 
 EPOCHS = 20
 
@@ -27,7 +27,6 @@ def main():
     objective = AUCObjective(X, y)
     c = np.random.default_rng(1).standard_normal(1000)
     cases = [
-        ("SHT-AUC, b=64", sht_auc, {"batch_size": 64}, 1.8),
         ("StoIHT, b=64", sto_iht, {"batch_size": 64}, 2.0),
         ("HSG-HT, batches grow over the run", hsg_ht, {}, 3.0),
         (

@@ -4,12 +4,13 @@
 class means count on both. All ten models visit the same blocks, as a grid search would have them.
 """
 
+import measuring  # noqa: F401  # isort: skip
 from common import interleaved_minimum, report, verdict  # isort: skip
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from sparseauc.objective import AUCObjective
-from sparseauc.solvers import sht_auc
+from sparseauc import SHTAUCClassifier
 from sparseauc_paper.grids import sht_auc_grid
 
 KS = np.arange(10, 101, 10)
@@ -36,19 +37,20 @@ def measure(n, d, batch_size, step_size, repeats):
     }
 
     def one(k):
-        return sht_auc(
-            AUCObjective(X, positive), k, step_size=step_size, rng=np.random.default_rng(0),
-            **common,
-        )  # fmt: skip
+        model = SHTAUCClassifier(
+            k, step_size=step_size, record_history=False, random_state=0, **common
+        )
+        return model.fit(X, positive).coef_[0]
 
     def ten():
-        return sht_auc_grid(
-            X, positive, ks=KS, step_sizes=step_size, rng=np.random.default_rng(0), **common
-        )
+        # The generator that a classifier makes of its random_state.
+        seed = check_random_state(0).randint(2**31 - 1, size=2)[1]
+        rng = np.random.default_rng(seed)
+        return sht_auc_grid(X, positive, ks=KS, step_sizes=step_size, rng=rng, **common)
 
     grid = ten()
     for k, coef in zip(KS, grid.coef, strict=True):
-        difference = np.abs(one(int(k)).dense(d) - coef).max()
+        difference = np.abs(one(int(k)) - coef).max()
         if difference > 1e-4 * np.abs(coef).max():
             raise RuntimeError(f"k={k}: the grid and the single fit differ by {difference:.1e}")
     together, *apart = interleaved_minimum([ten, *(lambda k=int(k): one(k) for k in KS)], repeats)

@@ -5,11 +5,12 @@ known about the vector (floor 0). It returns sorted indices, settles ties and re
 is `argpartition(abs(v), d - k)`, which does none of that.
 """
 
+import measuring  # noqa: F401  # isort: skip
 from common import interleaved_minimum, report, verdict  # isort: skip
 
 import numpy as np
 
-from sparseauc.projections import hard_threshold, largest_magnitudes
+from sparseauc_paper.projections import hard_threshold, largest_magnitudes
 
 
 def inputs(d):

@@ -1,8 +1,9 @@
-"""SHT-AUC on a GPU: a large fit, rows that stream through the card, and a grid of fits at once.
+"""SHT-AUC on a GPU: a large fit, and a grid of fits at once.
 
 Bandwidth is measured in the same run, as the fastest of several reductions of a large tensor.
 """
 
+import measuring  # noqa: F401  # isort: skip
 from common import report  # isort: skip
 
 import time
@@ -10,10 +11,6 @@ import time
 import numpy as np
 import torch
 
-from sparseauc import _streaming
-from sparseauc.chunks import DeviceChunks
-from sparseauc.objective.device import DeviceObjective
-from sparseauc.solvers import sht_auc
 from sparseauc_paper.grids import sht_auc_grid
 
 
@@ -64,15 +61,16 @@ def grid(n=20_000, d=20_000):
     ]
 
 
-def epoch_seconds(objective, batch_size, k, few, many):
+def epoch_seconds(X, positive, few, many):
     """Time of an epoch, from fits of few and of many, so that what a fit does once drops out."""
 
     def fit(epochs):
-        return sht_auc(
-            objective,
-            k,
-            batch_size=batch_size,
-            step_size=1e-6,
+        return sht_auc_grid(
+            X,
+            positive,
+            ks=100,
+            step_sizes=1e-6,
+            batch_size=2000,
             max_epochs=epochs,
             tol=0.0,
             rng=np.random.default_rng(0),
@@ -88,8 +86,7 @@ def one_large_fit(bandwidth, n=20_000, d=200_000):
     positive = np.arange(n) % 20 == 0
     X = torch.randn(n, d, device="cuda")
     X[torch.from_numpy(positive).cuda(), :100] += 0.3
-    objective = DeviceObjective(DeviceChunks(X, X.device), positive, None)
-    epochs = [epoch_seconds(objective, 2000, 100, 5, 25) for _ in range(3)]
+    epochs = [epoch_seconds(X, positive, 5, 25) for _ in range(3)]
     epoch = max(epochs)
     share = X.nbytes / epoch / bandwidth
     return [
@@ -108,42 +105,6 @@ def one_large_fit(bandwidth, n=20_000, d=200_000):
     ]
 
 
-def streamed_fit(n=20_000, d=100_000):
-    positive = np.arange(n) % 20 == 0
-    # Made on the GPU: it takes the host minutes.
-    X = torch.randn(n, d, device="cuda").cpu().numpy()
-    chunks = DeviceChunks(X, torch.device("cuda"), streamed=True)
-    objective = DeviceObjective(chunks, positive, None)
-    epoch = epoch_seconds(objective, 2000, 100, 2, 42)
-    # Without room on the host for a page-locked copy, every block is gathered anew.
-    share, _streaming._SHARE = _streaming._SHARE, 0.0
-    gathered = epoch_seconds(objective, 2000, 100, 1, 4)
-    _streaming._SHARE = share
-    pinned = torch.empty(2**28, pin_memory=True)  # 1 GiB
-    target = torch.empty(2**28, device="cuda")
-    copy = min(seconds(lambda: target.copy_(pinned, non_blocking=True))[0] for _ in range(5))
-    return [
-        (
-            f"an epoch of {n} × {d} float32 ({X.nbytes / 1e9:.0f} GB) streamed from the host",
-            f"{epoch:.2f} s",
-            "",
-            "",
-        ),
-        (
-            "  its rate, and that of a copy of page-locked memory",
-            f"{X.nbytes / epoch / 1e9:.1f} of {pinned.nbytes / copy / 1e9:.1f} GB/s",
-            "≥ 35 GB/s",
-            "kept" if X.nbytes / epoch >= 35e9 else "MISSED",
-        ),
-        (
-            "  its rate where blocks are gathered on every visit",
-            f"{X.nbytes / gathered / 1e9:.1f} GB/s",
-            "",
-            "",
-        ),
-    ]
-
-
 def main():
     if not torch.cuda.is_available():
         print("not measured: torch finds no GPU")
@@ -153,8 +114,6 @@ def main():
     rows = one_large_fit(bandwidth)
     torch.cuda.empty_cache()
     rows += grid()
-    torch.cuda.empty_cache()
-    rows += streamed_fit()
     name = torch.cuda.get_device_name()
     report(
         "gpu",

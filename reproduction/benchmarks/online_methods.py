@@ -8,6 +8,7 @@ CSR: a step should cost what its row's non-zeros cost, however many columns ther
 for a non-zero is compared between dorothea (100 000 columns) and a9a (123).
 """
 
+import measuring  # noqa: F401  # isort: skip
 from common import interleaved_minimum, report, verdict  # isort: skip
 
 import os
@@ -16,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from sparseauc.objective import AUCObjective
 from sparseauc_paper.baselines.fsauc import fsauc
 from sparseauc_paper.baselines.solam import solam
 from sparseauc_paper.baselines.spam import spam
+from sparseauc_paper.objective import AUCObjective
 
 # name: solver, its arguments, limit for a dense epoch in passes, limit for the ratio of the widths
 CASES = {
