@@ -7,17 +7,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
-from sparseauc.estimators import ConcordanceModel, SparseLinearClassifier
+from sparseauc.estimators import ConcordanceModel
 from sparseauc.selection.points import whole_threshold
 from sparseauc.survival import ProportionalHazards
 from sparseauc.transforms import Transform
 from sparseauc.utils.types import Array
 
 from .column_types import ColumnType, FollowUp, Input
+from .models import steps_of
 from .scorecard import Calibration, ScoreCard, Term
 
 
@@ -211,33 +209,3 @@ def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Ar
             scale = step.scale_[chosen] if step.with_std else 1.0
             slope, offset = slope / scale, (offset - mean) / scale
     return slope, offset, fills
-
-
-def steps_of(model: Any) -> tuple[list[Any], Any]:
-    """The steps before the classifier or concordance model, and that, of a fitted model."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    *before, classifier = [step for step in steps if step not in (None, "passthrough")]
-    if not isinstance(classifier, SparseLinearClassifier | ConcordanceModel) or not all(
-        isinstance(step, SimpleImputer | StandardScaler) for step in before
-    ):
-        named = ", ".join(type(step).__name__ for step in steps)
-        raise TypeError(
-            "expected a sparseauc model, alone or after SimpleImputer and StandardScaler; got "
-            f"{named}"
-        )
-    for step in (*before, classifier):
-        check_is_fitted(step)
-    for step in before:
-        width = len(step.get_feature_names_out())
-        if width != classifier.n_features_in_ or step.n_features_in_ != width:
-            raise TypeError(
-                "the imputer dropped or added columns: use keep_empty_features=True and "
-                "add_indicator=False"
-            )
-    return before, classifier
-
-
-def fill_in(model: Any, X: Any) -> Any:
-    """X with missing values replaced, as a model fitted by the command does."""
-    before, _ = steps_of(model)
-    return before[0].transform(X) if before else X

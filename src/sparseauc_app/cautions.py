@@ -30,7 +30,7 @@ def find_cautions(
 ) -> list[str]:
     """Return reasons not to rely on a result, as sentences, the most serious first.
 
-    ``about`` is what ``FitSummary.to_dict`` gives, and ``copies`` has for each chosen column its
+    ``about`` is what ``FitResult.summary`` has, and ``copies`` has for each chosen column its
     near copies and their correlation.
     """
     return [

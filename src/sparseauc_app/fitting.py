@@ -4,6 +4,7 @@ import itertools
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -19,18 +20,25 @@ from sparseauc.path.rules import ChanceWarning
 from sparseauc.selection.confidence import fit_rows, scores_by
 from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
-from sparseauc.selection.table import column_table
 from sparseauc.strata import StrataWarning
 from sparseauc.transforms import is_small, transform_columns
 from sparseauc.utils.text import quoted
 
-from .card_making import fill_in, steps_of
+from .fit_result import FitResult, ValidatedFit, describe_fit
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows
 from .imputing import Imputer
 from .limits import limits_for
 from .methods import choose_by_validation
+from .models import (
+    chooses_by_exchanges,
+    fill_in,
+    labels_for,
+    on_scale_of,
+    replace_classifier,
+    ridge_of,
+    steps_of,
+)
 from .reading import DataError, Table
-from .summary import FitSummary, chooses_by_exchanges, labels_for, on_scale_of, ridge_of
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ class FitSettings:
 
 def fit_table(
     table: Table, settings: FitSettings | None = None, progress: Progress | None = None
-) -> FitSummary:
+) -> FitResult:
     """Choose columns, fit them, and validate the result.
 
     Parameters
@@ -103,7 +111,7 @@ def fit_table(
 
     Returns
     -------
-    FitSummary
+    FitResult
 
     Raises
     ------
@@ -137,7 +145,7 @@ def fit_table(
             def fit_again(rows: Rows, tell: Callable[..., None]) -> Any:
                 return _fit_pipeline(table, settings, rows, tell)[0]
 
-            summary = summarise_fit(
+            fit = validate_fit(
                 table, model, fit_again, settings, splits, report, points, n_steps=len(steps)
             )
         except InputError as error:
@@ -145,19 +153,16 @@ def fit_table(
     report("Done", 1, 1)
 
     # With nested cross-validation, its interval tells whether the list is chance.
-    wanted = (UserWarning,) if summary.nested is not None else (UserWarning, ChanceWarning)
+    wanted = (UserWarning,) if fit.nested is not None else (UserWarning, ChanceWarning)
     said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
     # The first is that of all rows; folds say so of their own.
     alone = [str(one.message) for one in caught if one.category is StrataWarning][:1]
-    alone += _describe_left_out(summary.classifier, table)
-    return replace(
-        summary,
-        warnings=(*table.warnings, *alone, *said),
-        seconds=time.perf_counter() - started,
-    )
+    alone += _describe_left_out(fit.classifier, table)
+    seconds = time.perf_counter() - started
+    return describe_fit(fit, [*table.warnings, *alone, *said], seconds)
 
 
-def summarise_fit(
+def validate_fit(
     table: Table,
     model: Any,
     fit: Callable[[Rows, Callable[..., None]], Any],
@@ -166,14 +171,14 @@ def summarise_fit(
     progress: Progress | None = None,
     points: PointScore | None = None,
     n_steps: int = 0,
-) -> FitSummary:
-    """Validate a model that was fitted to all rows of a table, and summarise what is known of it.
+) -> ValidatedFit:
+    """Validate a model that was fitted to all rows of a table.
 
     Parameters
     ----------
     table : Table
     model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
-        Without probabilities, it is calibrated by the scores of nested cross-validation.
+        Without probabilities, a copy is calibrated by the scores of nested cross-validation.
     fit : callable
         Fits the same procedure to some rows of the table, and reports its steps to a function.
     settings : FitSettings
@@ -188,7 +193,7 @@ def summarise_fit(
 
     Returns
     -------
-    FitSummary
+    ValidatedFit
     """
     report = progress or (lambda *_: None)
 
@@ -210,44 +215,61 @@ def summarise_fit(
         points = replace(
             points, columns=points.columns.assign(column=names), positive_label=table.positive
         )
-    stability = None
-    notes = list(table.notes)
-    if settings.stability_pairs and chooses_by_exchanges(classifier):
-
-        def tell(done: int, steps: int) -> None:
-            report(f"Stability selection, refit {done} of {steps}", done, steps)
-
-        tell(0, 2 * settings.stability_pairs)
-        stability = refit_halves(
-            classifier, X, labels_for(classifier, table), n_pairs=settings.stability_pairs,
-            random_state=settings.seed, n_jobs=settings.jobs, progress=tell, **table.known(),
-        )  # fmt: skip
-        if stability is not None and table.groups is not None:
-            notes.append("selection frequencies ignore groups and are too high")
+    stability = _select_halves(table, settings, classifier, X, report)
+    notes = table.notes
+    if stability is not None and table.groups is not None:
+        notes = (*notes, "selection frequencies ignore groups and are too high")
     scores = np.asarray(scores_by(classifier, X), np.float64)
     if nested is not None and not hasattr(classifier, "predict_proba") and table.times is None:
         # It has no out-of-fold scores of its own.
-        left_out = np.asarray(on_scale_of(scores, table.outcome, nested.scores), np.float64)
-        score_in_log_odds(classifier, left_out[:, None], table.y == 1, table.weight)
+        held_out = np.asarray(on_scale_of(scores, table.outcome, nested.scores), np.float64)
+        classifier = copy(classifier)
+        score_in_log_odds(classifier, held_out[:, None], table.y == 1, table.weight)
+        model = replace_classifier(model, classifier)
         scores = np.asarray(classifier.decision_function(X), np.float64)
-    columns = column_table(classifier, X, labels_for(classifier, table), stability, table.strata)
-    if columns["column"].dtype.kind in "iu":
-        columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
-    if table.whole:  # levels of a column follow each other
-        places = {name: place for place, name in enumerate(table.columns.tolist())}
-        of = [table.together(places[name]) for name in columns["column"]]
-        order = np.argsort([of.index(name) for name in of], kind="stable")
-        columns = columns.iloc[order].assign(rank=np.arange(1, len(of) + 1)).reset_index(drop=True)
-    return FitSummary(
-        model=model,
+    return ValidatedFit(
         table=table,
         settings=settings.as_dict(),
-        columns=columns,
+        model=model,
         training_scores=scores,
         nested=nested,
         stability=stability,
         points=points,
-        notes=tuple(notes),
+        notes=notes,
+    )
+
+
+def _select_halves(
+    table: Table, settings: FitSettings, classifier: Any, X: Any, report: Progress
+) -> StabilityResult | None:
+    """Select columns from halves of the rows, with the settings of the fitted classifier.
+
+    None if it is not asked for, or nothing is chosen.
+    """
+    if not settings.stability_pairs or not chooses_by_exchanges(classifier):
+        return None
+    limits = Limits() if classifier.limits is None else classifier.limits
+    found = limits.restrict(classifier.n_features_in_)
+    k = found.count(np.flatnonzero(classifier.coef_[0]))
+    every = found.count(np.arange(classifier.n_features_in_))
+    if k <= found.count(found.fixed) or k >= every:
+        return None
+
+    def tell(done: int, steps: int) -> None:
+        report(f"Stability selection, refit {done} of {steps}", done, steps)
+
+    tell(0, 2 * settings.stability_pairs)
+    return stability_selection(
+        transform_columns(classifier, X),
+        labels_for(classifier, table),
+        k,
+        alpha=ridge_of(classifier),
+        limits=replace(limits, budget=getattr(classifier, "budget_", limits.budget)),
+        n_pairs=settings.stability_pairs,
+        random_state=settings.seed,
+        n_jobs=settings.jobs,
+        progress=tell,
+        **table.known(),
     )
 
 
@@ -331,20 +353,4 @@ def _fit_pipeline(
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         random_state=settings.seed, **table.known(rows),
     )  # fmt: skip
-    if isinstance(model, Pipeline):
-        imputer = model.steps[0]
-        return Pipeline([imputer, ("model", score.model)]), score
-    return score.model, score
-
-
-def refit_halves(classifier: Any, X: Any, y: Any, **how: Any) -> StabilityResult | None:
-    """Stability selection with the settings of a fitted classifier; None if nothing is chosen."""
-    limits = Limits() if classifier.limits is None else classifier.limits
-    found = limits.restrict(classifier.n_features_in_)
-    k = found.count(np.flatnonzero(classifier.coef_[0]))
-    every = found.count(np.arange(classifier.n_features_in_))
-    if k <= found.count(found.fixed) or k >= every:
-        return None
-    limits = replace(limits, budget=getattr(classifier, "budget_", limits.budget))
-    X = transform_columns(classifier, X)
-    return stability_selection(X, y, k, alpha=ridge_of(classifier), limits=limits, **how)
+    return replace_classifier(model, score.model), score

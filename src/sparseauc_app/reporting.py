@@ -4,7 +4,7 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,8 @@ from sparseauc.selection.table import column_table
 from sparseauc.utils.files import write_whole
 
 from .evaluation.evaluate import evaluate
-from .fitting import FitSettings, fit_table, summarise_fit
+from .fit_result import FitResult, describe_fit
+from .fitting import FitSettings, fit_table, validate_fit
 from .folds import outer_splits
 from .formatting import auc_text
 from .pages import build_model_report
@@ -28,7 +29,6 @@ from .reading import Input, Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
 from .reading.features import Text
 from .reading.source import source_of
-from .summary import FitSummary
 
 __all__ = ["ReportPage", "report", "report_model"]
 
@@ -40,21 +40,20 @@ class ReportPage:
     Attributes
     ----------
     html : str
-    summary : FitSummary
+    fit : FitResult
         The numbers behind it.
     """
 
     html: str = field(repr=False)
-    summary: FitSummary = field(repr=False)
+    fit: FitResult = field(repr=False)
 
     def __repr__(self) -> str:
-        found, nested = self.summary, self.summary.nested
+        fit, nested = self.fit, self.fit.nested
         by = "nested cross-validation" if nested else "training rows, optimistic"
-        auc = auc_text(nested.interval if nested else found.training_auc)
-        event = found.label or f"{found.table.target} = {found.table.positive}"
+        auc = auc_text(nested.interval if nested else fit.training_auc)
         return (
-            f"ReportPage: {found.k} of {len(found.table.inputs)} columns for {event}, AUC {auc} "
-            f"({by}). page.save(path) writes it; page.summary has the numbers."
+            f"ReportPage: {fit.k} of {len(fit.table.inputs)} columns for {fit.card.event}, "
+            f"{fit.card.measure} {auc} ({by}). page.save(path) writes it; page.fit has the numbers."
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -123,7 +122,7 @@ def report(
     >>> table = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)])
     >>> table["state"] = ["ill" if label > 0 else "well" for label in y]
     >>> page = report(table, "state", positive="ill", k=2, alpha=1.0, stability_pairs=5)
-    >>> page.summary.k
+    >>> page.fit.k
     2
     """
     read = {name: settings.pop(name) for name in {*settings} & {one.name for one in fields(Rules)}}
@@ -207,13 +206,13 @@ def report_model(
     with warnings.catch_warnings():
         # Of a frame, the model gets the array.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        summary = summarise_fit(table, model, fit, settings, splits)
+        validated = validate_fit(table, model, fit, settings, splits)
         seconds = time.perf_counter() - started
-        return _make_page(replace(summary, seconds=seconds), path)
+        return _make_page(describe_fit(validated, (), seconds), path)
 
 
-def _make_page(summary: FitSummary, path: str | os.PathLike[str] | None) -> ReportPage:
-    page = ReportPage(render(build_model_report(evaluate(summary))), summary)
+def _make_page(fit: FitResult, path: str | os.PathLike[str] | None) -> ReportPage:
+    page = ReportPage(render(build_model_report(evaluate(fit))), fit)
     if path is not None:
         page.save(path)
     return page

@@ -23,8 +23,8 @@ def test_noise_is_warned_of_everywhere():
     summary = fit_table(noise(), FitSettings(k=8, alpha=0.1, stability_pairs=5))
     told = summary.cautions
     assert "do not show that the list ranks better than chance" in told[0]
-    assert summary.to_dict()["warnings"] == told
-    assert summary.card().summary["warnings"] == told
+    assert summary.summary["warnings"] == told
+    assert summary.card.summary["warnings"] == told
     (note,) = build_model_report(evaluate(summary)).sections[0].elements
     assert note.text.split("\n\n") == [without_advice(text) for text in told]
 

@@ -141,7 +141,7 @@ def test_net_benefit_and_its_error():
 
 
 def test_instability_by_hand(summary, evaluation):
-    how = evaluation.card.calibration
+    how = evaluation.fit.card.calibration
     found = evaluation.instability
     assert found.refitted.shape == (5, 160)
     np.testing.assert_allclose(
@@ -187,7 +187,7 @@ def test_the_claim_against_l1(evaluation):
     shown = f"{difference:+.3f}, 95 % CI {difference - reach:+.3f} to {difference + reach:+.3f}"
     assert shown.replace("-", "−") in lead
     assert l1.auc == pytest.approx(
-        auc_confidence_interval(evaluation.summary.table.y, l1.scores[0]).auc
+        auc_confidence_interval(evaluation.fit.table.y, l1.scores[0]).auc
     )
     assert difference == pytest.approx(ours.auc - l1.auc)
 
@@ -251,7 +251,7 @@ def test_the_label_is_in_title_axes_and_sentences(evaluation):
     assert report.title == "3 columns that predict death within 30 days"
     assert "Positive (death within 30 days)" in report.glance
     assert "rows with death within 30 days score above the others" in report.lead
-    assert evaluation.card.event == "death within 30 days"
+    assert evaluation.fit.card.event == "death within 30 days"
 
 
 def test_no_command_line_advice_for_a_colleague(evaluation):
@@ -277,8 +277,10 @@ def test_tripod_has_its_27_items_and_52_parts(evaluation):
         int("".join(filter(str.isdigit, one))) for one in numbers
     )
     assert {int("".join(filter(str.isdigit, one))) for one in numbers} == set(range(1, 28))
-    frame = checklist(evaluation.card, needed=evaluation.size).set_index("Item")["What is known"]
-    assert f"160 rows, {evaluation.summary.table.y.sum()} positive" in frame["10"]
+    frame = checklist(evaluation.fit.card, needed=evaluation.size).set_index("Item")[
+        "What is known"
+    ]
+    assert f"160 rows, {evaluation.fit.table.y.sum()} positive" in frame["10"]
     assert f"{evaluation.size.rows} rows" in frame["10"]
     assert "gene" in frame["22"]
     assert frame["17"] == "for you to write"

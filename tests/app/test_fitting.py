@@ -36,7 +36,7 @@ def tuned():
 def test_the_model_is_the_estimators(tuned):
     expected = SparseAUCClassifierCV(ks=range(1, 7)).fit(X, Y)
     np.testing.assert_array_equal(tuned.classifier.coef_, expected.coef_)
-    assert (tuned.k, tuned.alpha) == (expected.k_, expected.alpha_)
+    assert (tuned.k, tuned.summary["alpha"]) == (expected.k_, expected.alpha_)
     np.testing.assert_array_equal(tuned.training_scores, expected.decision_function(X))
     assert tuned.training_auc.auc == auc(Y, tuned.training_scores)
 
@@ -50,7 +50,7 @@ def test_what_is_given_is_not_tuned(given):
         slope = summary.classifier.platt_["slope"]
         np.testing.assert_allclose(summary.classifier.coef_, slope * plain.coef_, atol=1e-12)
     assert summary.k == 2 or settings.k is None
-    assert summary.alpha == 3.0 or settings.alpha is None
+    assert summary.summary["alpha"] == 3.0 or settings.alpha is None
     assert (summary.nested, summary.stability) == (None, None)
 
 
@@ -106,7 +106,7 @@ def test_nothing_of_a_test_row_is_filled_in_from_itself(monkeypatch):
     for part, test in zip(parts, folds, strict=True):
         np.testing.assert_array_equal(part, np.delete(gaps, test, axis=0))
     medians = np.nanmedian(gaps, axis=0)
-    for term in summary.card().terms:
+    for term in summary.card.terms:
         assert term.fill == medians[int(term.column[1:])]
 
 
@@ -201,20 +201,20 @@ def test_no_alternatives_only_where_no_column_can_be_exchanged(monkeypatch):
 
 def test_a_warning_of_the_estimator_is_said_once():
     summary = fit_table(table(), FitSettings(k=40, alpha=1.0))
-    assert sum("k=40 is greater" in text for text in summary.warnings) == 1
+    assert sum("k=40 is greater" in text for text in summary.cautions) == 1
 
 
 def test_summary_in_json(tuned):
-    content = json.loads(json.dumps(tuned.to_dict(), allow_nan=False))
+    content = json.loads(json.dumps(tuned.summary, allow_nan=False))
     assert content["rows"] == 150
     assert content["positives"] == Y.sum()
     assert content["k"] == len(content["chosen"]) == tuned.k
     assert [row["k"] for row in content["auc_by_k"]] == [1, 2, 3, 4, 5, 6]
     assert max(row["auc"] for row in content["auc_by_k"]) == pytest.approx(
-        max(tuned.cv_results["mean_test_score"])
+        max(tuned.classifier.cv_results_["mean_test_score"])
     )
     assert content["auc"]["low"] < content["auc"]["auc"] < content["auc"]["high"]
-    assert tuned.card().summary == tuned.to_dict()
+    assert tuned.card.summary == tuned.summary
 
 
 def test_same_seed_same_answer(tuned):

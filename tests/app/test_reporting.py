@@ -35,9 +35,9 @@ def test_a_frame_is_reported_as_its_file_is(frame, tmp_path):
         for data in (frame, pl.from_pandas(frame), tmp_path / "t.csv")
     ]
     for page in pages[1:]:
-        assert page.summary.columns.equals(pages[0].summary.columns)
-        assert page.summary.nested.interval == pages[0].summary.nested.interval
-    one = pages[0].summary.nested.interval
+        assert page.fit.columns.equals(pages[0].fit.columns)
+        assert page.fit.nested.interval == pages[0].fit.nested.interval
+    one = pages[0].fit.nested.interval
     assert f"{one.auc:.3f} ({one.low:.3f}–{one.high:.3f})" in pages[0].html
 
 
@@ -59,8 +59,8 @@ def test_text_and_gaps_are_refused_or_treated_as_told(frame):
     with pytest.raises(DataError, match="ward"):
         report(messy, "state", positive="ill", text="refuse", missing="median", **FAST)
     page = report(messy, "state", positive="ill", missing="median", **ONE_FIT)
-    assert page.summary.table.missing == {"gene 1": 6}
-    assert page.summary.table.whole == ("ward",)
+    assert page.fit.table.missing == {"gene 1": 6}
+    assert page.fit.table.whole == ("ward",)
 
 
 @pytest.mark.slow
@@ -76,9 +76,9 @@ def test_columns_are_read_as_by_the_command(frame, file, tmp_path):
     page = report(
         data, "state", positive="ill", negative="well", ids="patient", numeric=["lab"], **ONE_FIT
     )
-    assert page.summary.table.y.size == 110
-    assert "lab" in page.summary.table.columns
-    assert page.summary.table.ids == "patient"
+    assert page.fit.table.y.size == 110
+    assert "lab" in page.fit.table.columns
+    assert page.fit.table.ids == "patient"
     with pytest.raises(TypeError, match="gropus"):
         report(data, "state", gropus="patient")
 
@@ -88,7 +88,7 @@ def test_numbers_and_truth_values_as_outcome(frame):
     sick = frame["state"] == "ill"
     for outcome, positive in ((sick.astype(int), 1), (sick, True), (sick.astype(float), 1)):
         page = report(frame.assign(state=outcome), "state", positive=positive, **ONE_FIT)
-        assert page.summary.table.y.tolist() == sick.astype(int).tolist()
+        assert page.fit.table.y.tolist() == sick.astype(int).tolist()
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ def test_a_fitted_model_is_reported(frame, model, named, tmp_path):
     fitted = model.fit(X, y)
     page = report_model(fitted, X, y, tmp_path / "report.html", stability_pairs=3, folds=3)
     assert (tmp_path / "report.html").exists()
-    summary = page.summary
+    summary = page.fit
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     expected = nested_scores(model, X, y, cv=folds)
     assert summary.nested.interval == expected.interval
@@ -123,4 +123,4 @@ def test_few_events_leave_nested_cross_validation_out(frame):
     ]
     X, y = frame.drop(columns="state").iloc[rows], frame["state"].iloc[rows].to_numpy()
     model = SparseAUCClassifier(k=1).fit(X, y)
-    assert report_model(model, X, y, folds=0, stability_pairs=0).summary.nested is None
+    assert report_model(model, X, y, folds=0, stability_pairs=0).fit.nested is None

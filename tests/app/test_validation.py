@@ -58,7 +58,7 @@ def fitted(folder):
 
 @pytest.fixture(scope="module")
 def found(fitted, folder):
-    return validate_model(fitted.card(), source(cohort(1), folder), "site")
+    return validate_model(fitted.card, source(cohort(1), folder), "site")
 
 
 def test_auc_against_the_one_promised(fitted, found):
@@ -120,7 +120,7 @@ def test_groups_and_operating_points(fitted, found):
 def test_a_column_in_other_units_is_noticed(fitted, folder):
     frame = cohort(2)
     frame["b"] = 10 * frame["b"] + 30
-    moved = validate_model(fitted.card(), source(frame, folder))
+    moved = validate_model(fitted.card, source(frame, folder))
     a, b = moved.columns
     assert (a.name, b.name) == ("a", "b")
     assert b.moved
@@ -135,7 +135,7 @@ def test_a_column_in_other_units_is_noticed(fitted, folder):
 def test_rows_without_an_outcome_are_left_out(fitted, folder):
     frame = cohort(3)
     frame.loc[:49, "y"] = None
-    part = validate_model(fitted.card(), source(frame, folder))
+    part = validate_model(fitted.card, source(frame, folder))
     assert part.positive.size == 450
     assert any("50 rows without" in text for text in part.notes)
 
@@ -151,7 +151,7 @@ def test_rows_without_an_outcome_are_left_out(fitted, folder):
 )
 def test_tables_that_cannot_be_used(fitted, folder, change, by, says):
     with pytest.raises(DataError, match=says):
-        validate_model(fitted.card(), source(change(cohort(4)), folder), by)
+        validate_model(fitted.card, source(change(cohort(4)), folder), by)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_tables_that_cannot_be_used(fitted, folder, change, by, says):
 def test_a_card_that_is_not_sound(fitted, folder, summary):
     from dataclasses import replace
 
-    card = replace(fitted.card(), summary=summary)
+    card = replace(fitted.card, summary=summary)
     with pytest.raises(ModelFileError, match="damaged"):
         validate_model(card, source(cohort(5), folder))
 
@@ -193,7 +193,7 @@ def test_another_score_on_the_same_rows(fitted, folder):
     frame["rank"] = frame["b"].rank()
     frame.loc[:19, "rank"] = np.nan
     found = validate_model(
-        fitted.card(), source(frame, folder, "others.csv"), risk_columns=["apache", "rank"]
+        fitted.card, source(frame, folder, "others.csv"), risk_columns=["apache", "rank"]
     )
     apache, rank = found.others
     positive = (frame["y"] == "ill").to_numpy()
@@ -212,7 +212,7 @@ def test_another_score_on_the_same_rows(fitted, folder):
     assert json.dumps(found.to_dict(), allow_nan=False)
     for name, says in (("apachy", "apache"), ("site", "must hold numbers, but is")):
         with pytest.raises(DataError, match=says):
-            validate_model(fitted.card(), source(frame, folder, "o.csv"), risk_columns=[name])
+            validate_model(fitted.card, source(frame, folder, "o.csv"), risk_columns=[name])
 
 
 @pytest.mark.parametrize("how", ["intercept", "slope"])
@@ -221,7 +221,7 @@ def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
     new = source(frame, folder, "updated.csv")
     save_model(folder / "m.json", fitted.model, inputs=fitted.table.inputs,
                types=fitted.table.types, classes=("well", "ill"), target="y",
-               summary=fitted.to_dict())  # fmt: skip
+               summary=fitted.summary)  # fmt: skip
     saved = load_model(folder / "m.json")
     found = validate_model(saved, new)
     updated = update_model(found, how)
@@ -250,7 +250,7 @@ def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
 def test_updates_that_cannot_be_made(fitted, found):
     from dataclasses import replace
 
-    without = replace(found, card=replace(fitted.card(), calibration=None))
+    without = replace(found, card=replace(fitted.card, calibration=None))
     with pytest.raises(ModelFileError, match="no probabilities"):
         update_model(without, "intercept")
     reversed_ = replace(found, outcome=Binary(~found.positive))

@@ -13,9 +13,9 @@ from . import _options as options
 from ._options import fitting
 
 if TYPE_CHECKING:
+    from ..fit_result import FitResult
     from ..fitting import FitSettings
     from ..folds import Progress
-    from ..summary import FitSummary
 
 
 @dataclass(frozen=True)
@@ -177,27 +177,26 @@ def fit_command(
 
         settings = how.settings(training.exclude)
         ready = read_table(table, training, text_file, settings.limits)
-        summary = fit_table(cut_numbers(ready) if how.cuts else ready, settings, advance)
-        card = summary.card()
+        fit = fit_table(cut_numbers(ready) if how.cuts else ready, settings, advance)
         if out is not None:
-            contents[out] = model_bytes(card)
+            contents[out] = model_bytes(fit.card)
         if report is not None:
-            contents[report] = report_page(summary, made_by(table), advance)
+            contents[report] = report_page(fit, made_by(table), advance)
     written = write_outputs(contents)
     if as_json:
-        print_json(summary.to_dict(), written)
+        print_json(fit.summary, written)
         return
-    print_notes(summary.notes, summary.cautions)
-    print_card(card)
+    print_notes(fit.notes, fit.cautions)
+    print_card(fit.card)
     print_written(written)
 
 
 def report_page(
-    summary: FitSummary, facts: Mapping[str, str], progress: Progress | None = None
+    fit: FitResult, facts: Mapping[str, str], progress: Progress | None = None
 ) -> bytes:
     """Return the page of the report on a fitted table."""
     from ..evaluation.evaluate import evaluate
     from ..pages import build_model_report
     from ..pages.html import render
 
-    return render(build_model_report(evaluate(summary, progress), facts)).encode()
+    return render(build_model_report(evaluate(fit, progress), facts)).encode()

@@ -11,9 +11,9 @@ from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.near_equal import NearEqualLists, lists_near
 from sparseauc.selection.replacing import best_replacements, validated_aucs
 
-from ..card_making import fill_in
+from ..fit_result import FitResult
 from ..folds import splits_of
-from ..summary import FitSummary, chooses_by_exchanges, labels_for
+from ..models import chooses_by_exchanges, fill_in, labels_for
 
 # Lists count as good as the best that lose at most this share of what it lowers the loss by; the
 # loss itself says little where a ridge shrinks all coefficients.
@@ -37,15 +37,15 @@ class Alternatives:
     lists: pd.DataFrame
 
 
-def find_alternatives(summary: FitSummary) -> Alternatives | None:
+def find_alternatives(fit: FitResult) -> Alternatives | None:
     """Find replacements and other lists.
 
     None without nested folds, if no column can be exchanged, or if folds are too small.
     """
-    classifier, table, nested = summary.classifier, summary.table, summary.nested
+    classifier, table, nested = fit.classifier, fit.table, fit.nested
     if nested is None or not chooses_by_exchanges(classifier):
         return None
-    X = fill_in(summary.model, table.X)
+    X = fill_in(fit.model, table.X)
     target = labels_for(classifier, table)
     try:
         with warnings.catch_warnings():

@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..comparison import MethodResult, fit_method, judge_method
+from ..fit_result import FitResult
 from ..folds import Progress, Rows, score_folds, splits_of
 from ..methods import L1_LOGISTIC, simple_methods
 from ..reading import Table
-from ..summary import FitSummary
 
 L1 = "L1 logistic regression"
 # Half of the penalties that ``compare`` tries, in half of the time.
@@ -45,17 +45,17 @@ class _TooSlow(Exception):
     """A method would take longer than anybody waits for a report."""
 
 
-def judge_baselines(summary: FitSummary, report: Progress = lambda *_: None) -> Baselines | None:
+def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Baselines | None:
     """Compare the fit with simple methods in the same outer folds; None without nested folds.
 
     A method is left out if its first fold says that it would take minutes.
     """
-    table, nested = summary.table, summary.nested
+    table, nested = fit.table, fit.nested
     if nested is None:
         return None
     splits = splits_of(nested.folds)
     sizes = [one.size for one in nested.fold_columns]
-    seed = int(summary.settings.get("seed") or 0)
+    seed = int(fit.settings.get("seed") or 0)
 
     def fit_l1(fold: int, train: Rows) -> Any:
         if fold == 0 and _L1_FITS * len(splits) * _time_of_l1(table, train) > _PATIENCE:
@@ -74,9 +74,9 @@ def judge_baselines(summary: FitSummary, report: Progress = lambda *_: None) -> 
         methods[L1] = fit_l1
     results = [judge_method("this list", table, [nested], None)]
     left_out = []
-    for title, fit in methods.items():
+    for title, method in methods.items():
         try:
-            judged = score_folds(table, splits, _within_time(fit, title, len(splits), report))
+            judged = score_folds(table, splits, _within_time(method, title, len(splits), report))
         except _TooSlow:
             left_out.append(title)
             continue

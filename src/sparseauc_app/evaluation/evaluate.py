@@ -8,10 +8,11 @@ import pandas as pd
 from sparseauc.metrics import AUCInterval
 from sparseauc.utils.types import Array
 
+from ..fit_result import FitResult
 from ..folds import Progress
+from ..models import on_scale_of
 from ..reading.columns import dense_column
 from ..scorecard import Calibration, ScoreCard
-from ..summary import FitSummary
 from .alternatives import Alternatives, find_alternatives
 from .baselines import Baselines, judge_baselines
 from .learning import learning_curve
@@ -49,9 +50,7 @@ class Evaluation:
 
     Attributes
     ----------
-    summary : FitSummary
-    card : ScoreCard
-    cautions : list of str
+    fit : FitResult
     candidates : list of CandidateRow
         Table 1.
     correlations : pandas.DataFrame
@@ -73,9 +72,7 @@ class Evaluation:
         Rows to validate the model.
     """
 
-    summary: FitSummary
-    card: ScoreCard = field(repr=False)
-    cautions: list[str]
+    fit: FitResult
     candidates: list[CandidateRow] = field(repr=False)
     correlations: pd.DataFrame = field(repr=False)
     baselines: Baselines | None = field(repr=False)
@@ -90,12 +87,12 @@ class Evaluation:
     validation: ValidationSize | None
 
 
-def evaluate(summary: FitSummary, progress: Progress | None = None) -> Evaluation:
+def evaluate(fit: FitResult, progress: Progress | None = None) -> Evaluation:
     """Evaluate a fit for its report.
 
     Parameters
     ----------
-    summary : FitSummary
+    fit : FitResult
         From :func:`~sparseauc_app.fitting.fit_table`.
     progress : callable, optional
         Called with the stage, its steps done and their number.
@@ -111,12 +108,11 @@ def evaluate(summary: FitSummary, progress: Progress | None = None) -> Evaluatio
     """
     report = progress or (lambda *_: None)
     report("Looking for replacements", 0, 1)
-    table, nested = summary.table, summary.nested
-    chosen = [str(name) for name in summary.columns["column"]]
-    risks = curves = size = size_of_all = validation = None
-    card, followed = summary.card(), None
+    table, nested, card = fit.table, fit.nested, fit.card
+    chosen = [str(name) for name in fit.columns["column"]]
+    risks = curves = followed = size = size_of_all = validation = None
     if nested is not None:
-        scores = np.asarray(summary.out_of_fold_scores, np.float64)
+        scores = np.asarray(fit.out_of_fold_scores, np.float64)
         if card.calibration is not None:
             risks = judge_scores(table.outcome, _calibration_of_model(card), scores)
         if table.times is not None and card.follow_up is not None:
@@ -124,32 +120,30 @@ def evaluate(summary: FitSummary, progress: Progress | None = None) -> Evaluatio
         elif table.weight is None:
             curves = rank_curves(scores, table.y == 1, nested.interval.confidence)
         if curves is not None and risks is not None:
-            auc, prevalence = nested.interval.auc, risks.share
-            size = development_size(auc, prevalence, len(summary.columns))
-            size_of_all = development_size(auc, prevalence, len(table.inputs))
-            validation = validation_size(log_odds_of(risks.p), auc, prevalence)
+            auc = nested.interval.auc
+            size = development_size(auc, risks.share, len(fit.columns))
+            size_of_all = development_size(auc, risks.share, len(table.inputs))
+            validation = validation_size(log_odds_of(risks.p), auc, risks.share)
     return Evaluation(
-        summary=summary,
-        card=card,
-        cautions=summary.cautions,
+        fit=fit,
         candidates=describe_candidates(table, chosen),
-        correlations=_correlate(summary, chosen),
-        baselines=judge_baselines(summary, report),
-        alternatives=find_alternatives(summary),
+        correlations=_correlate(fit, chosen),
+        baselines=judge_baselines(fit, report),
+        alternatives=find_alternatives(fit),
         risks=risks,
         curves=curves,
         followed=followed,
-        instability=_judge_instability(summary, card),
-        learning=learning_curve(summary, report),
+        instability=_judge_instability(fit),
+        learning=learning_curve(fit, report),
         size=size,
         size_of_all=size_of_all,
         validation=validation,
     )
 
 
-def _correlate(summary: FitSummary, chosen: list[str]) -> pd.DataFrame:
-    names = summary.table.columns.tolist()
-    values = {name: dense_column(summary.table.X, names.index(name)) for name in chosen}
+def _correlate(fit: FitResult, chosen: list[str]) -> pd.DataFrame:
+    names = fit.table.columns.tolist()
+    values = {name: dense_column(fit.table.X, names.index(name)) for name in chosen}
     return pd.DataFrame(values).corr()
 
 
@@ -160,12 +154,13 @@ def _calibration_of_model(card: ScoreCard) -> Calibration:
     return Calibration(1.0, 0.0, 0, 0) if card.total and how.link == "logit" else how
 
 
-def _judge_instability(summary: FitSummary, card: ScoreCard) -> Instability | None:
+def _judge_instability(fit: FitResult) -> Instability | None:
     """Risks by the models of the outer folds, on the scale of the final model."""
-    scores = summary.refit_scores
-    if scores is None or card.calibration is None:
+    if fit.nested is None or fit.nested.fold_scores is None or fit.card.calibration is None:
         return None
-    how = _calibration_of_model(card)
-    risks, refitted = how.risks(summary.training_scores), how.risks(summary.rescale(scores))
+    how = _calibration_of_model(fit.card)
+    risks = how.risks(fit.training_scores)
+    scores = on_scale_of(fit.training_scores, fit.table.outcome, fit.nested.fold_scores)
+    refitted = how.risks(scores)
     away = np.abs(refitted - risks).mean(axis=0)
     return Instability(risks, refitted, float(away.mean()), float(np.quantile(away, 0.9)))

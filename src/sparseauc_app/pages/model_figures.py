@@ -12,9 +12,9 @@ from sparseauc.utils.types import Array
 from ..evaluation.evaluate import Instability
 from ..evaluation.risks import Risks
 from ..evaluation.roc import RankCurves
+from ..fit_result import FitResult
 from ..formatting import calibration_text
 from ..reading.columns import dense_column
-from ..summary import FitSummary
 from .elements import Figure, Panel, Series
 from .model_words import SAY, class_names, words_of
 from .parts import draw_calibration, draw_decision_curve, draw_roc
@@ -27,17 +27,17 @@ _FEW_VALUES = 6
 _ROWS_DRAWN = 120
 
 
-def draw_columns(summary: FitSummary) -> Figure:
+def draw_columns(fit: FitResult) -> Figure:
     """Each chosen column by class."""
-    positive, labels = summary.table.y == 1, class_names(summary)[::-1]
-    names = summary.table.columns.tolist()
+    positive, labels = fit.table.y == 1, class_names(fit)[::-1]
+    names = fit.table.columns.tolist()
     panels = []
-    for name in summary.columns["column"][:MOST_DRAWN]:
-        values = dense_column(summary.table.X, names.index(name))
+    for name in fit.columns["column"][:MOST_DRAWN]:
+        values = dense_column(fit.table.X, names.index(name))
         known = np.isfinite(values)
         panels.append(_draw_column(str(name), values[known], positive[known], labels))
-    caption = words_of(summary)(
-        "by_class", most=MOST_DRAWN, more=len(summary.columns) - len(panels),
+    caption = words_of(fit)(
+        "by_class", most=MOST_DRAWN, more=len(fit.columns) - len(panels),
         binned=not all(panel.x_names for panel in panels),
     )  # fmt: skip
     return Figure("by-class", "Each column by class", caption, panels)
@@ -71,9 +71,9 @@ def _draw_column(name: str, values: Array, positive: Any, labels: tuple[str, str
     return Panel(name, "value", "rows of the class, %", series, x_names=ticks)
 
 
-def draw_curves(summary: FitSummary, curves: RankCurves, risks: Risks, over: str) -> Figure:
+def draw_curves(fit: FitResult, curves: RankCurves, risks: Risks, over: str) -> Figure:
     """ROC and precision–recall curves of the out-of-fold scores."""
-    assert summary.nested is not None
+    assert fit.nested is not None
     text = [
         f"threshold {threshold:.3g}: sensitivity {recall:.2f}, PPV {precision:.2f}"
         for threshold, recall, precision in zip(
@@ -100,15 +100,15 @@ def draw_curves(summary: FitSummary, curves: RankCurves, risks: Risks, over: str
     return Figure(
         "roc",
         "ROC and precision–recall",
-        words_of(summary)("roc", over=over, level=curves.confidence),
-        [draw_roc(curves, summary.nested.interval), panel],
+        words_of(fit)("roc", over=over, level=curves.confidence),
+        [draw_roc(curves, fit.nested.interval), panel],
     )
 
 
-def draw_sizes(summary: FitSummary) -> Figure:
+def draw_sizes(fit: FitResult) -> Figure:
     """AUC against the number of columns, or the budget."""
-    path = summary.auc_by_k()
-    measure = summary.table.outcome.measure
+    path = fit.summary["auc_by_k"]
+    measure = fit.table.outcome.measure
     by_budget = "budget" in path[0]
     along = "budget" if by_budget else "k"
     called = "budget {:g}" if by_budget else "k = {:g}"
@@ -117,7 +117,7 @@ def draw_sizes(summary: FitSummary) -> Figure:
     low = [row["auc"] - row["standard_error"] for row in path]
     high = [row["auc"] + row["standard_error"] for row in path]
     best = int(np.argmax(means))
-    classifier: Any = summary.classifier
+    classifier: Any = fit.classifier
     chosen = float(getattr(classifier, f"{along}_"))
     text = [
         f"{called.format(row[along])}: {measure} {row['auc']:.3f} ± {row['standard_error']:.3f}"
@@ -140,9 +140,9 @@ def draw_sizes(summary: FitSummary) -> Figure:
     return Figure(
         "auc-by-k",
         f"{measure} against the {'budget' if by_budget else 'number of columns'}",
-        words_of(summary)(
+        words_of(fit)(
             "sizes", point=along, least="cheapest" if by_budget else "shortest",
-            rule=str(summary.settings.get("rule")),
+            rule=str(fit.settings.get("rule")),
         ),
         [Panel("", x_label, f"validation {measure}", series)],
     )  # fmt: skip
@@ -162,26 +162,26 @@ def draw_learning(points: list[tuple[int, AUCInterval]], k: int, measure: str) -
     )  # fmt: skip
 
 
-def draw_scores(summary: FitSummary) -> Figure:
+def draw_scores(fit: FitResult) -> Figure:
     """Draw the distribution of the out-of-fold scores in the two classes."""
-    scores = np.asarray(summary.out_of_fold_scores, np.float64)
-    threshold = summary.card().threshold if summary.points is None else 0.0
-    positive = summary.table.y == 1
+    scores = np.asarray(fit.out_of_fold_scores, np.float64)
+    threshold = fit.card.threshold if fit.points is None else 0.0
+    positive = fit.table.y == 1
     labels = [
         f"{name} (n = {mask.sum()}, {100 * np.mean(scores[mask] > threshold):.0f} % above)"
-        for name, mask in zip(class_names(summary)[::-1], (~positive, positive), strict=True)
+        for name, mask in zip(class_names(fit)[::-1], (~positive, positive), strict=True)
     ]
     panel = _draw_column("score", scores, positive, (labels[0], labels[1]))
     top = max(max(series.y) for series in panel.series)
     at = [threshold, threshold]
     line = Series(f"threshold {threshold:.3g}", at, [0, top], style="dashed", text=["", ""])
     panel = replace(panel, title="", x_label="score", series=[*panel.series, line])
-    return Figure("scores", "Scores of the two classes", words_of(summary)("scores"), [panel])
+    return Figure("scores", "Scores of the two classes", words_of(fit)("scores"), [panel])
 
 
-def draw_risks(summary: FitSummary, risks: Risks, name: str) -> Figure:
+def draw_risks(fit: FitResult, risks: Risks, name: str) -> Figure:
     """Calibration and decision curve of the out-of-fold probabilities."""
-    caption = words_of(summary)(
+    caption = words_of(fit)(
         "calibration", name=name, calibration=calibration_text(risks.check), curve=risks.curve,
         brier=risks.brier,
     )  # fmt: skip

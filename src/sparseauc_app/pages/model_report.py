@@ -15,8 +15,8 @@ from ..cautions import as_sentence, missing_share
 from ..evaluation.baselines import Baselines
 from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
+from ..fit_result import FitResult
 from ..formatting import HEADINGS, WITHOUT_POINTS, auc_text, capitalised, heading_of, percent
-from ..summary import FitSummary
 from .alternatives import show_alternatives
 from .elements import Code, Element, Listing, Note, Report, Section
 from .model_figures import (
@@ -71,19 +71,19 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     """
     from sparseauc import __version__
 
-    summary = evaluation.summary
-    positive, negative = class_names(summary)
+    fit = evaluation.fit
+    positive, negative = class_names(fit)
     sections = [
         Section(
             "reliance",
             "Cautions",
-            [note_cautions(evaluation.cautions, words_of(summary)("no_cautions"))],
+            [note_cautions(evaluation.fit.cautions, words_of(fit)("no_cautions"))],
         ),
         Section("columns", "The short list", _show_columns(evaluation)),
     ]
     if evaluation.alternatives is not None:
-        chosen = summary.columns["column"].tolist()
-        other = show_alternatives(evaluation.alternatives, chosen, summary.table.outcome.measure)
+        chosen = fit.columns["column"].tolist()
+        other = show_alternatives(evaluation.alternatives, chosen, fit.table.outcome.measure)
         sections.append(Section("alternatives", "Other columns, other lists", other))
     sections.append(Section("ranking", "Discrimination", _show_ranking(evaluation)))
     if size := _show_sizes(evaluation):
@@ -96,32 +96,30 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
         Section("use", "How to use it", _show_use(evaluation)),
         Section("method", "Methods", _describe_methods(evaluation)),
         Section(
-            "references", "References", [Note(words_of(summary)("references", version=__version__))]
+            "references", "References", [Note(words_of(fit)("references", version=__version__))]
         ),
         Section(
             "reporting",
             "For a publication",
-            [list_items(evaluation.card, needed=evaluation.size)],
+            [list_items(evaluation.fit.card, needed=evaluation.size)],
         ),
     ]
-    label = summary.label
+    label = fit.label
     return Report(
-        title=words_of(summary)(
-            "title", k=summary.k, label=label, positive=positive, negative=negative
-        ),
+        title=words_of(fit)("title", k=fit.k, label=label, positive=positive, negative=negative),
         lead=_write_lead(evaluation),
         sections=sections,
-        facts={**_list_facts(summary), **(facts or {})},
-        glance=_summarise(summary),
+        facts={**_list_facts(fit), **(facts or {})},
+        glance=_summarise(fit),
     )
 
 
-def _summarise(summary: FitSummary) -> dict[str, str]:
-    table, nested = summary.table, summary.nested
-    classifier: Any = summary.classifier
+def _summarise(fit: FitResult) -> dict[str, str]:
+    table, nested = fit.table, fit.nested
+    classifier: Any = fit.classifier
     positives, rows = int(table.y.sum()), table.y.size
     measure = table.outcome.measure
-    auc = {f"{measure} on training rows (optimistic)": f"{summary.training_auc.auc:.3f}"}
+    auc = {f"{measure} on training rows (optimistic)": f"{fit.training_auc.auc:.3f}"}
     if nested is not None:
         one = nested.interval
         within = "" if table.strata is None else " within strata"
@@ -129,25 +127,25 @@ def _summarise(summary: FitSummary) -> dict[str, str]:
     return {
         **auc,
         "Rows": str(rows),
-        f"{_name_of_events(summary)} ({class_names(summary)[0]})": (
+        f"{_name_of_events(fit)} ({class_names(fit)[0]})": (
             f"{positives} ({percent(positives / rows)})"
         ),
-        "Columns": f"{summary.k} of {table.count(range(len(table.inputs)))}",
+        "Columns": f"{fit.k} of {table.count(range(len(table.inputs)))}",
         **({"Cost": f"{classifier.cost_:g}"} if hasattr(classifier, "cost_") else {}),
     }
 
 
-def _name_of_events(summary: FitSummary) -> str:
-    return "Positive" if summary.table.times is None else "Events"
+def _name_of_events(fit: FitResult) -> str:
+    return "Positive" if fit.table.times is None else "Events"
 
 
 def _write_lead(evaluation: Evaluation) -> str:
-    summary = evaluation.summary
-    positive, negative = class_names(summary)
-    auc = None if summary.nested is None else summary.nested.interval
-    same = of_the_same(summary.table)
-    lead = words_of(summary)(
-        "lead", auc=auc, label=summary.label, positive=positive, negative=negative, of_the_same=same
+    fit = evaluation.fit
+    positive, negative = class_names(fit)
+    auc = None if fit.nested is None else fit.nested.interval
+    same = of_the_same(fit.table)
+    lead = words_of(fit)(
+        "lead", auc=auc, label=fit.label, positive=positive, negative=negative, of_the_same=same
     )
     claim = _write_claim(evaluation.baselines)
     return lead if claim is None else f"{lead}\n\n{claim}"
@@ -164,24 +162,24 @@ def _write_claim(found: Baselines | None) -> str | None:
 
 
 def _show_columns(evaluation: Evaluation) -> list[Element]:
-    summary = evaluation.summary
-    elements: list[Element] = [_list_columns(summary)]
-    if summary.points is not None:
-        elements.append(_list_risks(summary, summary.points))
-    elements += [draw_columns(summary), _list_candidates(evaluation)]
-    if summary.k > 1:
+    fit = evaluation.fit
+    elements: list[Element] = [_list_columns(fit)]
+    if fit.points is not None:
+        elements.append(_list_risks(fit, fit.points))
+    elements += [draw_columns(fit), _list_candidates(evaluation)]
+    if fit.k > 1:
         elements.append(_list_correlations(evaluation))
     return elements
 
 
-def _list_risks(summary: FitSummary, score: PointScore) -> Listing:
+def _list_risks(fit: FitResult, score: PointScore) -> Listing:
     """Risk by total, of rows left out."""
     shown = pd.DataFrame(
         {
             "Total above": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["above"]],
             "Up to": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["up_to"]],
             "Rows": score.risk["rows"],
-            _name_of_events(summary): score.risk["positives"],
+            _name_of_events(fit): score.risk["positives"],
             "Risk, % (95 % CI)": [
                 f"{100 * one.risk:.0f} ({100 * one.low:.0f}–{100 * one.high:.0f})"
                 for one in score.risk.itertuples()
@@ -189,13 +187,13 @@ def _list_risks(summary: FitSummary, score: PointScore) -> Listing:
             "By the formula, %": [f"{100 * one:.0f}" for one in score.risk["predicted"]],
         }
     )
-    caption = words_of(summary)("risk_by_total", score=score)
+    caption = words_of(fit)("risk_by_total", score=score)
     return Listing("risk-by-total", "Risk by total of points", caption, shown)
 
 
-def _list_columns(summary: FitSummary) -> Listing:
-    columns, table = summary.columns, summary.table
-    positive, negative = class_names(summary)
+def _list_columns(fit: FitResult) -> Listing:
+    columns, table = fit.columns, fit.table
+    positive, negative = class_names(fit)
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
     formats = {"Missing, %": ".1f"}
     for key, (_, form) in HEADINGS.items():
@@ -211,29 +209,29 @@ def _list_columns(summary: FitSummary) -> Listing:
     direction = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
     shown.insert(shown.columns.get_loc("Per SD") + 1, f"In {positive}", direction)
     if table.missing:
-        about = summary.to_dict()
+        about = fit.summary
         shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
     own = columns["direction"].map({"+": 1, "-": -1, "": 0})
-    stability = summary.stability if "frequency" in columns else None
-    caption = words_of(summary)(
+    stability = fit.stability if "frequency" in columns else None
+    caption = words_of(fit)(
         "short_list",
-        label=summary.label,
+        label=fit.label,
         positive=positive,
         negative=negative,
         refits=0 if stability is None else 2 * stability.n_pairs,
-        intercept=significant(float(summary.classifier.intercept_[0]), 4),
+        intercept=significant(float(fit.classifier.intercept_[0]), 4),
         points="points" in columns,
-        clipped=bool(summary.clip_limits),
-        logged=list(summary.log_offsets),
+        clipped=bool(fit.summary["clip"]),
+        logged=list(fit.summary["log"]),
         against=columns["column"][own * np.sign(columns["coefficient"]) < 0].tolist(),
     )
     return Listing("short-list", "Columns and coefficients", caption, shown, formats=formats)
 
 
 def _list_candidates(evaluation: Evaluation) -> Listing:
-    summary = evaluation.summary
-    positive, negative = class_names(summary)
-    y = summary.table.y
+    fit = evaluation.fit
+    positive, negative = class_names(fit)
+    y = fit.table.y
     counts = {"All": y.size, positive: int(y.sum()), negative: int(y.size - y.sum())}
     heads = [f"{name} (n = {rows})" for name, rows in counts.items()]
     chosen = sum(one.chosen for one in evaluation.candidates)
@@ -249,7 +247,7 @@ def _list_candidates(evaluation: Evaluation) -> Listing:
         }
         for one in shown
     )
-    caption = words_of(summary)(
+    caption = words_of(fit)(
         "table_one", shown_all=len(shown) == len(evaluation.candidates), shown=len(shown),
         candidates=len(evaluation.candidates),
     )  # fmt: skip
@@ -271,29 +269,29 @@ def _list_correlations(evaluation: Evaluation) -> Listing:
 
 
 def _show_ranking(evaluation: Evaluation) -> list[Element]:
-    summary = evaluation.summary
-    elements: list[Element] = [_list_aucs(summary)]
-    if summary.nested is None or evaluation.risks is None:
+    fit = evaluation.fit
+    elements: list[Element] = [_list_aucs(fit)]
+    if fit.nested is None or evaluation.risks is None:
         return elements
-    over = "" if summary.table.strata is None else ", over all rows, whatever their stratum"
-    if any(one.interval is not None for one in summary.strata_results):
-        elements += _show_strata(summary, summary.nested)
+    over = "" if fit.table.strata is None else ", over all rows, whatever their stratum"
+    if any(one.interval is not None for one in fit.strata_results):
+        elements += _show_strata(fit, fit.nested)
     if evaluation.baselines is not None:
-        elements.append(_list_baselines(evaluation.baselines, summary))
-    if evaluation.followed is not None and evaluation.card.times is not None:
-        elements += show_follow_up(evaluation.followed, evaluation.card.times.time, nested=True)
+        elements.append(_list_baselines(evaluation.baselines, fit))
+    if evaluation.followed is not None and evaluation.fit.card.times is not None:
+        elements += show_follow_up(evaluation.followed, evaluation.fit.card.times.time, nested=True)
     elif evaluation.curves is not None:
-        elements.append(draw_curves(summary, evaluation.curves, evaluation.risks, over))
-    if points := summary.operating_points:
-        elements.append(list_points(points, words_of(summary)("operating_points", over=over)))
-    return [*elements, _list_folds(summary, summary.nested)]
+        elements.append(draw_curves(fit, evaluation.curves, evaluation.risks, over))
+    if points := fit.operating_points:
+        elements.append(list_points(points, words_of(fit)("operating_points", over=over)))
+    return [*elements, _list_folds(fit, fit.nested)]
 
 
-def _list_aucs(summary: FitSummary) -> Listing:
-    nested = summary.nested
-    classifier: Any = summary.classifier
+def _list_aucs(fit: FitResult) -> Listing:
+    nested = fit.nested
+    classifier: Any = fit.classifier
     level = 0.95 if nested is None else nested.interval.confidence
-    measure = summary.table.outcome.measure
+    measure = fit.table.outcome.measure
     rows: list[dict[str, Any]] = []
     if nested is not None:
         one, known = nested.interval, nested.fold_aucs[~np.isnan(nested.fold_aucs)]
@@ -302,59 +300,59 @@ def _list_aucs(summary: FitSummary) -> Listing:
             apart = f"mean within folds, range {known.min():.2f} to {known.max():.2f}"
             by = f"mean of its {known.size} folds"
             rows.append({"by": by, "auc": float(known.mean()), "comment": apart})
-    if summary.cv_results is not None:
-        tried = len(summary.cv_results["params"])
+    if hasattr(classifier, "cv_results_"):
+        tried = len(classifier.cv_results_["params"])
         comment = f"slightly optimistic: best of {tried} models"
         auc = float(classifier.best_score_)
         rows.append({"by": "cross-validation of k", "auc": auc, "comment": comment})
-    auc = summary.training_auc.auc
+    auc = fit.training_auc.auc
     rows.append({"by": "training rows", "auc": auc, "comment": "optimistic"})
     headings = {
         "by": "Estimated by", "auc": measure, "low": f"{100 * level:g} % CI from",
         "high": "to", "comment": "Comment",
     }  # fmt: skip
     frame = pd.DataFrame(rows, columns=list(headings)).rename(columns=headings)
-    positive, negative = class_names(summary)
-    caption = words_of(summary)(
-        "auc", positive=positive, negative=negative, of_the_same=of_the_same(summary.table),
-        nested=nested is not None, label=summary.label,
+    positive, negative = class_names(fit)
+    caption = words_of(fit)(
+        "auc", positive=positive, negative=negative, of_the_same=of_the_same(fit.table),
+        nested=nested is not None, label=fit.label,
     )  # fmt: skip
     return Listing("auc", f"{measure} and its optimism", caption, frame)
 
 
-def _show_strata(summary: FitSummary, nested: NestedScores) -> list[Element]:
+def _show_strata(fit: FitResult, nested: NestedScores) -> list[Element]:
     """AUC within each stratum, the largest ones if there are very many."""
-    name = summary.table.within or "stratum"
-    found = sorted(summary.strata_results, key=lambda one: -one.rows)[:_MOST_GROUPS]
-    more = len(summary.strata_results) - len(found)
-    caption = words_of(summary)("strata", name=name, most=_MOST_GROUPS, more=more)
+    name = fit.table.within or "stratum"
+    found = sorted(fit.strata_results, key=lambda one: -one.rows)[:_MOST_GROUPS]
+    more = len(fit.strata_results) - len(found)
+    caption = words_of(fit)("strata", name=name, most=_MOST_GROUPS, more=more)
     return show_groups(
         sorted(found, key=lambda one: one.name), nested.interval,
-        f"{summary.table.outcome.measure} by {name}",
-        f"all, within {name}", caption, summary.table.outcome.measure,
+        f"{fit.table.outcome.measure} by {name}",
+        f"all, within {name}", caption, fit.table.outcome.measure,
     )  # fmt: skip
 
 
-def _list_folds(summary: FitSummary, nested: NestedScores) -> Listing:
-    chosen = set(map(str, summary.columns["column"]))
-    names = [summary.table.columns[one].tolist() for one in nested.fold_columns]
+def _list_folds(fit: FitResult, nested: NestedScores) -> Listing:
+    chosen = set(map(str, fit.columns["column"]))
+    names = [fit.table.columns[one].tolist() for one in nested.fold_columns]
     frame = pd.DataFrame(
         {
             "Fold": np.arange(len(names)) + 1,
             "Rows": np.bincount(nested.folds),
-            _name_of_events(summary): np.bincount(nested.folds, summary.table.y).astype(int),
-            summary.table.outcome.measure: nested.fold_aucs,
+            _name_of_events(fit): np.bincount(nested.folds, fit.table.y).astype(int),
+            fit.table.outcome.measure: nested.fold_aucs,
             "k": [len(one) for one in names],
             "On the list": [len(chosen.intersection(one)) for one in names],
             "Columns chosen": [", ".join(one) for one in names],
         }
     )
-    return Listing("folds", "The outer folds", words_of(summary)("folds"), frame)
+    return Listing("folds", "The outer folds", words_of(fit)("folds"), frame)
 
 
-def _list_baselines(found: Baselines, summary: FitSummary) -> Listing:
-    measure = summary.table.outcome.measure
-    strata = summary.table.strata is not None
+def _list_baselines(found: Baselines, fit: FitResult) -> Listing:
+    measure = fit.table.outcome.measure
+    strata = fit.table.strata is not None
     rows = []
     for one in found.results:
         row: dict[str, Any] = {
@@ -370,7 +368,7 @@ def _list_baselines(found: Baselines, summary: FitSummary) -> Listing:
                     round(end, 3) + 0.0 for end in one.lead[1:]
                 )
         rows.append(row)
-    caption = words_of(summary)("baselines", strata=strata, left_out=list(found.left_out))
+    caption = words_of(fit)("baselines", strata=strata, left_out=list(found.left_out))
     frame = pd.DataFrame(rows)
     return Listing(
         "baselines", "Compared with simple methods", caption, frame, formats={"p": ".2g"}
@@ -378,22 +376,22 @@ def _list_baselines(found: Baselines, summary: FitSummary) -> Listing:
 
 
 def _show_sizes(evaluation: Evaluation) -> list[Element]:
-    summary = evaluation.summary
-    weighted = summary.table.weight is not None
+    fit = evaluation.fit
+    weighted = fit.table.weight is not None
     elements: list[Element] = []
-    if len(summary.auc_by_k()) >= 2:
-        elements.append(draw_sizes(summary))
+    if len(fit.summary["auc_by_k"]) >= 2:
+        elements.append(draw_sizes(fit))
     if evaluation.learning is not None:
-        measure = summary.table.outcome.measure
-        elements.append(draw_learning(evaluation.learning, summary.k, measure))
-    if summary.nested is not None and summary.table.follow_up is None and not weighted:
+        measure = fit.table.outcome.measure
+        elements.append(draw_learning(evaluation.learning, fit.k, measure))
+    if fit.nested is not None and fit.table.follow_up is None and not weighted:
         elements += _show_sample_size(evaluation)
     return elements
 
 
 def _show_sample_size(evaluation: Evaluation) -> list[Element]:
     size, of_all = evaluation.size, evaluation.size_of_all
-    y = evaluation.summary.table.y
+    y = evaluation.fit.table.y
     text = SAY(
         "sample_size", size=size, of_all=of_all, validation=evaluation.validation,
         rows=y.size, own_positives=int(y.sum()),
@@ -424,12 +422,12 @@ def _show_sample_size(evaluation: Evaluation) -> list[Element]:
 
 
 def _show_probability(evaluation: Evaluation) -> list[Element]:
-    summary, risks = evaluation.summary, evaluation.risks
+    fit, risks = evaluation.fit, evaluation.risks
     assert risks is not None
     elements: list[Element] = [
-        Note(words_of(summary)("probability", rate=risks.share)),
-        *([draw_scores(summary)] if summary.table.times is None else []),
-        draw_risks(summary, risks, class_names(summary)[0]),
+        Note(words_of(fit)("probability", rate=risks.share)),
+        *([draw_scores(fit)] if fit.table.times is None else []),
+        draw_risks(fit, risks, class_names(fit)[0]),
     ]
     if evaluation.instability is not None:
         elements.append(draw_instability(evaluation.instability))
@@ -437,7 +435,7 @@ def _show_probability(evaluation: Evaluation) -> list[Element]:
 
 
 def _show_use(evaluation: Evaluation) -> list[Element]:
-    card = evaluation.card
+    card = evaluation.fit.card
     formula = f"{card.score_name} = {card.intercept:.6g}".replace("= -", "= −")
     for term in card.terms:
         sign = "−" if term.coefficient < 0 else "+"
@@ -462,22 +460,22 @@ def _show_use(evaluation: Evaluation) -> list[Element]:
 
 
 def _describe_methods(evaluation: Evaluation) -> list[Element]:
-    summary = evaluation.summary
-    elements: list[Element] = [Note("\n\n".join(describe_method(summary)))]
+    fit = evaluation.fit
+    elements: list[Element] = [Note("\n\n".join(describe_method(fit)))]
     # The paragraphs above name all columns with missing values.
-    notes = [note for note in summary.notes if not note.startswith("missing values imputed")]
+    notes = [note for note in fit.notes if not note.startswith("missing values imputed")]
     if notes:
         elements.append(Note("Notes on the data: " + " ".join(as_sentence(note) for note in notes)))
     return [*elements, Note(SAY("limits_of_a_sum"))]
 
 
-def _list_facts(summary: FitSummary) -> dict[str, str]:
+def _list_facts(fit: FitResult) -> dict[str, str]:
     from sparseauc import __version__
 
-    seconds = max(1, round(summary.seconds))
+    seconds = max(1, round(fit.summary["seconds"]))
     return {
         "version": f"sparseauc {__version__}",
-        "data": summary.table.source or "given in memory",
-        "seed": str(summary.settings.get("seed", "")),
+        "data": fit.table.source or "given in memory",
+        "seed": str(fit.settings.get("seed", "")),
         "duration": str(timedelta(seconds=seconds)),
     }

@@ -7,64 +7,59 @@ import numpy as np
 from sparseauc.defaults import CLIP
 from sparseauc.limits import Limits
 
+from ..fit_result import FitResult
+from ..models import chooses_by_exchanges
 from ..reading import Table
 from ..reading.columns import is_number
-from ..summary import FitSummary, chooses_by_exchanges
 from .words import Words
 
 SAY = Words("model_words.j2")
 _OF_TIMES = Words("times_words.j2", SAY)
 
 
-def words_of(summary: FitSummary) -> Words:
+def words_of(fit: FitResult) -> Words:
     """The sentences of a report: what differs for times to event is in a file of its own."""
-    return SAY if summary.table.times is None else _OF_TIMES
+    return SAY if fit.table.times is None else _OF_TIMES
 
 
-def describe_method(summary: FitSummary) -> list[str]:
+def describe_method(fit: FitResult) -> list[str]:
     """Describe the analysis, one paragraph for each step."""
     paragraphs = [
-        _describe_data(summary),
-        _describe_score(summary),
-        _describe_search(summary),
-        _describe_validation(summary),
+        _describe_data(fit),
+        _describe_score(fit),
+        _describe_search(fit),
+        _describe_validation(fit),
     ]
-    if summary.stability is not None:
-        paragraphs.append(
-            words_of(summary)("stability", pairs=summary.stability.n_pairs, k=summary.k)
-        )
-    return [*paragraphs, _describe_software(summary)]
+    if fit.stability is not None:
+        paragraphs.append(words_of(fit)("stability", pairs=fit.stability.n_pairs, k=fit.k))
+    return [*paragraphs, _describe_software(fit)]
 
 
-def _describe_data(summary: FitSummary) -> str:
-    table = summary.table
-    event = summary.label or f"{table.target} = {table.positive}"
-    return words_of(summary)(
-        "data", table=table, n=table.y.size, positives=int(table.y.sum()), event=event
+def _describe_data(fit: FitResult) -> str:
+    table = fit.table
+    return words_of(fit)(
+        "data", table=table, n=table.y.size, positives=int(table.y.sum()), event=fit.card.event
     )
 
 
-def _describe_score(summary: FitSummary) -> str:
-    classifier: Any = summary.classifier
-    table, limits = summary.table, summary.clip_limits
-    ridge = None
-    if getattr(classifier, "coefficients_", "auc") == "logistic":
-        ridge = classifier.cv_results_["param_logistic_ridge"][classifier.best_index_]
+def _describe_score(fit: FitResult) -> str:
+    classifier: Any = fit.classifier
+    table, limits = fit.table, fit.summary["clip"]
     share = getattr(classifier, "clip", None)
     on_list: Limits = getattr(classifier, "limits", None) or Limits()
-    return words_of(summary)(
+    return words_of(fit)(
         "score",
         ours=chooses_by_exchanges(classifier),
         classifier=classifier,
-        alpha=summary.alpha,
-        logistic_ridge=ridge,
+        alpha=fit.summary["alpha"],
+        logistic_ridge=fit.summary["logistic_ridge"],
         clipped=list(limits),
         clip=CLIP if share == "auto" else share,
         clip_chosen=share == "auto",
-        logged=list(summary.log_offsets),
-        added={name: offset for name, offset in summary.log_offsets.items() if offset},
+        logged=list(fit.summary["log"]),
+        added={name: offset for name, offset in fit.summary["log"].items() if offset},
         log_chosen=getattr(classifier, "log", None) == "auto",
-        points=summary.settings.get("points"),
+        points=fit.settings.get("points"),
         n_within=table.n_within,
         of_the_same=of_the_same(table),
         limits=list(on_list.describe(table.columns)),
@@ -73,11 +68,11 @@ def _describe_score(summary: FitSummary) -> str:
     )
 
 
-def _describe_search(summary: FitSummary) -> str:
-    settings, results = summary.settings, summary.cv_results
-    classifier: Any = summary.classifier
+def _describe_search(fit: FitResult) -> str:
+    settings, classifier = fit.settings, fit.classifier
+    results = getattr(classifier, "cv_results_", None)
     if results is None:
-        return words_of(summary)("search", tuned=False, k=summary.k)
+        return words_of(fit)("search", tuned=False, k=fit.k)
     repeats = classifier.n_repeats_
     tried = sorted(set(np.asarray(results["param_k"]).tolist()))
     ridges = len(set(np.asarray(results["param_alpha"]).tolist()))
@@ -86,7 +81,7 @@ def _describe_search(summary: FitSummary) -> str:
     what += [f"{len(budgets)} budgets up to {budgets[-1]:g}"] if len(budgets) > 1 else []
     what += [f"{ridges} ridge penalties"] if ridges > 1 else []
     times = {1: "", 2: ", repeated twice"}
-    return words_of(summary)(
+    return words_of(fit)(
         "search",
         tuned=True,
         what=what or ["Coefficients"],
@@ -97,16 +92,16 @@ def _describe_search(summary: FitSummary) -> str:
     )
 
 
-def _describe_validation(summary: FitSummary) -> str:
-    nested, groups = summary.nested, summary.table.groups
-    return words_of(summary)(
+def _describe_validation(fit: FitResult) -> str:
+    nested, groups = fit.nested, fit.table.groups
+    return words_of(fit)(
         "validation",
         folds=0 if nested is None else nested.fold_aucs.size,
         groups=0 if groups is None else np.unique(groups).size,
     )
 
 
-def _describe_software(summary: FitSummary) -> str:
+def _describe_software(fit: FitResult) -> str:
     import platform
 
     import scipy
@@ -114,9 +109,9 @@ def _describe_software(summary: FitSummary) -> str:
 
     from sparseauc import __version__
 
-    return words_of(summary)(
+    return words_of(fit)(
         "software",
-        seed=summary.settings.get("seed", ""),
+        seed=fit.settings.get("seed", ""),
         version=__version__,
         python=platform.python_version(),
         numpy=np.__version__,
@@ -125,11 +120,11 @@ def _describe_software(summary: FitSummary) -> str:
     )
 
 
-def class_names(summary: FitSummary) -> tuple[str, str]:
+def class_names(fit: FitResult) -> tuple[str, str]:
     """Names of the positive and the negative class: "ill", but "state=1" rather than "1"."""
-    if summary.label:
-        return summary.label, "other"
-    table = summary.table
+    if fit.label:
+        return fit.label, "other"
+    table = fit.table
 
     def called(label: str) -> str:
         bare = is_number(label) or label.lower() in ("yes", "no", "true", "false", "y", "n")

@@ -22,6 +22,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc_confidence_interval, fold_standard_error
 from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc.selection import replacements
+from sparseauc_app.cautions import find_cautions
 from sparseauc_app.evaluation.alternatives import find_alternatives
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
@@ -158,7 +159,7 @@ def test_the_folds_show_what_each_chose(tuned, tuned_report):
     ):
         assert names.split(", ") == [f"gene {j}" for j in chosen]
         assert size == chosen.size
-    assert tuned.to_dict()["auc"]["fold_sizes"] == frame["k"].tolist()
+    assert tuned.summary["auc"]["fold_sizes"] == frame["k"].tolist()
 
 
 def test_baselines_are_judged_on_the_same_folds(fixed, fixed_report):
@@ -216,7 +217,7 @@ def test_columns_of_few_values_are_bars():
 def test_one_number_for_one_thing(tuned, tuned_report):
     """Report, display, summary and estimator agree."""
     classifier, nested = tuned.classifier, tuned.nested
-    rows = tuned.auc_by_k()
+    rows = tuned.summary["auc_by_k"]
     display = AUCPathDisplay.from_estimator(classifier)
     assert list(display.mean) == [row["auc"] for row in rows]
     assert list(display.error) == [row["standard_error"] for row in rows]
@@ -244,7 +245,7 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     np.testing.assert_allclose(band.high, np.interp(roc.fpr, fpr, high))
     assert {text for *_, text in roc.readings_} <= set(line.text)
     assert line.label == roc.line_.get_label()
-    assert roc.auc == nested.interval.auc == tuned.to_dict()["auc"]["auc"]
+    assert roc.auc == nested.interval.auc == tuned.summary["auc"]["auc"]
     assert roc.line_.get_label() == f"AUC {roc.auc:.2f} ({wide[0]:.2f}–{wide[1]:.2f})"
     # That of the procedure is wider than DeLong's for these scores.
     delong = auc_confidence_interval(tuned.table.y, scores)
@@ -463,8 +464,8 @@ def test_same_columns_ends_of_the_grid_and_warnings():
 
 
 def test_folds_that_disagree_with_all_rows_together(fixed):
-    nested = dataclasses.replace(fixed.nested, fold_aucs=np.full(5, 0.5))
-    told = dataclasses.replace(fixed, nested=nested).cautions
+    about = {**fixed.summary, "auc": {**fixed.summary["auc"], "folds": [0.5] * 5}}
+    told = find_cautions(about)
     assert any("Report the mean within folds" in text for text in told)
 
 

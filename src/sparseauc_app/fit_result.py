@@ -1,0 +1,364 @@
+"""The result of a fit: what reports, model files and the terminal tell of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
+
+from sparseauc.metrics import AUCInterval, auc_by_k
+from sparseauc.operating_points import OperatingPoint, operating_points, roc_thresholds
+from sparseauc.selection.confidence import NestedScores, variance_inflation
+from sparseauc.selection.points import PointScore
+from sparseauc.selection.stability import StabilityResult
+from sparseauc.selection.table import column_table, near_copies
+from sparseauc.transforms import Transform, transform_columns
+from sparseauc.utils.types import Array, Floats
+
+from .card_making import limits_on_card, make_card
+from .cautions import find_cautions
+from .models import fill_in, labels_for, on_scale_of, ridge_of, steps_of
+from .reading import Table
+from .reading.columns import dense_column
+from .scorecard import ScoreCard
+from .validation import GroupResult, judge_groups
+
+# Strata beyond which the AUC within each is no more than noise, as in matched sets.
+_MOST_STRATA = 50
+
+
+@dataclass(frozen=True, eq=False)
+class ValidatedFit:
+    """A model that was fitted to a table, and how it did on rows left out.
+
+    Attributes
+    ----------
+    table : Table
+        The training data: X, y (1 is positive), column names, labels, groups, missing values.
+    settings : dict
+        Settings of the fit: k, alpha, rule, seed and so on.
+    model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
+        Fitted on all rows.
+    training_scores : ndarray of shape (n,)
+        Scores of the training rows by the final model (optimistic).
+    nested : NestedScores, optional
+        Nested cross-validation: out-of-fold scores, scaled so that the class means of the training
+        rows are ±0.5; the AUC of each fold, and the pooled AUC with its interval.
+    stability : StabilityResult, optional
+        How often each column is chosen from half of the rows.
+    points : PointScore, optional
+        The model's whole points and the risk by total on the training rows.
+    notes : tuple of str
+        How the table was read.
+    """
+
+    table: Table = field(repr=False)
+    settings: Mapping[str, Any]
+    model: Any = field(repr=False)
+    training_scores: Floats = field(repr=False)
+    nested: NestedScores | None
+    stability: StabilityResult | None
+    points: PointScore | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def classifier(self) -> Any:
+        """The classifier within the model, or the model of times to event."""
+        return steps_of(self.model)[1]
+
+    @property
+    def has_thresholds(self) -> bool:
+        """Whether rows left out have labels that count the same."""
+        table = self.table
+        return self.nested is not None and table.times is None and table.weight is None
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult(ValidatedFit):
+    """A fitted and validated model, with all that is told of it.
+
+    Attributes
+    ----------
+    columns : pandas.DataFrame
+        The chosen columns, from :func:`~sparseauc.selection.table.column_table`: rank, column,
+        coefficient, standardised, auc, direction and, with ``stability``, frequency.
+    training_auc : AUCInterval
+        AUC of the training scores (optimistic), within strata where there are any.
+    out_of_fold_scores : ndarray of shape (n,), optional
+        Scores of nested cross-validation, on the scale of the model.
+    strata_results : list of GroupResult
+        The AUC of nested cross-validation within each stratum, and fold.
+    operating_points : list of OperatingPoint
+        The usual thresholds, evaluated on the out-of-fold scores; none without them, for times to
+        event, and for rows with weights.
+    card : ScoreCard
+        The model as its file has it. ``card.summary`` is what ``sparseauc fit --json`` prints.
+    """
+
+    columns: pd.DataFrame = field(kw_only=True, repr=False)
+    training_auc: AUCInterval = field(kw_only=True)
+    out_of_fold_scores: Floats | None = field(kw_only=True, repr=False)
+    strata_results: Sequence[GroupResult] = field(kw_only=True, repr=False)
+    operating_points: Sequence[OperatingPoint] = field(kw_only=True, repr=False)
+    card: ScoreCard = field(kw_only=True, repr=False)
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """What JSON tells of the fit."""
+        return self.card.summary
+
+    @property
+    def k(self) -> int:
+        """Number of columns chosen; a text column that is chosen whole counts once."""
+        return int(self.summary["k"])
+
+    @property
+    def label(self) -> str | None:
+        """What the outcome is called in reports, if a name was given."""
+        label = self.settings.get("label")
+        return None if label is None else str(label)
+
+    @property
+    def cautions(self) -> list[str]:
+        """Reasons not to rely on the result, the most serious first."""
+        return list(self.summary["warnings"])
+
+
+def describe_fit(fit: ValidatedFit, warnings: Sequence[str], seconds: float) -> FitResult:
+    """Compute what is told of a fit.
+
+    Parameters
+    ----------
+    fit : ValidatedFit
+    warnings : sequence of str
+        Raised while the table was read and fitted.
+    seconds : float
+        How long the fit took.
+
+    Returns
+    -------
+    FitResult
+    """
+    table = fit.table
+    outcome = table.outcome
+    columns = _list_columns(fit)
+    training_auc = outcome.interval_within(fit.training_scores, table.strata)
+    assert training_auc is not None
+    scores = None
+    strata_results = []
+    if fit.nested is not None:
+        scores = on_scale_of(fit.training_scores, outcome, fit.nested.scores)
+        if table.strata is not None:
+            strata_results = judge_groups(
+                table.strata, outcome, fit.nested.scores, fit.nested.folds
+            )
+    held_out = _on_scale_of_card(fit, scores)
+    points = _judge_thresholds(fit, held_out)
+    about = {
+        **_describe_table(table, strata_results),
+        **_describe_model(fit),
+        "auc": _describe_auc(fit),
+        "training_auc": training_auc.auc,
+        "operating_points": [point.as_dict() for point in points],
+        "thresholds": _describe_thresholds(fit, held_out),
+        "chosen": columns.to_dict(orient="records"),
+        "stability_pairs": None if fit.stability is None else fit.stability.n_pairs,
+        "points": None if fit.points is None else fit.points.as_dict(),
+        "settings": dict(fit.settings),
+        "notes": list(fit.notes),
+        "seconds": round(seconds, 3),
+    }
+    about["warnings"] = find_cautions(about, warnings, _find_near_copies(fit, columns))
+    card = make_card(
+        fit.model,
+        inputs=table.inputs,
+        types=table.types,
+        classes=(table.negative, table.positive),
+        target=table.target,
+        summary=about,
+        follow_up=table.follow_up,
+    )
+    return FitResult(
+        **vars(fit),
+        columns=columns,
+        training_auc=training_auc,
+        out_of_fold_scores=scores,
+        strata_results=strata_results,
+        operating_points=points,
+        card=card,
+    )
+
+
+def _list_columns(fit: ValidatedFit) -> pd.DataFrame:
+    """List the chosen columns by name; levels of a column follow each other."""
+    table, classifier = fit.table, fit.classifier
+    X = fill_in(fit.model, table.X)
+    labels = labels_for(classifier, table)
+    columns = column_table(classifier, X, labels, fit.stability, table.strata)
+    if columns["column"].dtype.kind in "iu":
+        columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
+    if not table.whole:
+        return columns
+    places = {name: place for place, name in enumerate(table.columns.tolist())}
+    of = [table.together(places[name]) for name in columns["column"]]
+    order = np.argsort([of.index(name) for name in of], kind="stable")
+    ranks = np.arange(1, len(of) + 1)
+    return columns.iloc[order].assign(rank=ranks).reset_index(drop=True)
+
+
+def _find_near_copies(fit: ValidatedFit, columns: pd.DataFrame) -> list[list[tuple[str, float]]]:
+    """Name for each chosen column others that nearly copy it, with their correlations."""
+    X = transform_columns(fit.classifier, fill_in(fit.model, fit.table.X))
+    names = [str(name) for name in fit.table.columns]
+    places = [names.index(str(name)) for name in columns["column"]]
+    return [
+        [(names[j], correlation) for j, correlation in copies] for copies in near_copies(X, places)
+    ]
+
+
+# ------------------------------------------------------------------------------------- thresholds
+
+
+def _on_scale_of_card(fit: ValidatedFit, scores: Floats | None) -> Array | None:
+    """Turn out-of-fold scores into those of the score card: log odds, or totals of points."""
+    if scores is None:
+        return None
+    exact: Array = np.asarray(scores, np.float64)
+    if fit.points is None:
+        return exact
+    totals: Array = (exact - fit.points.intercept) / fit.points.slope
+    # Those of the model's own points are whole; those of other folds are on their scale.
+    return np.rint(totals) if fit.points.whole else totals
+
+
+def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[OperatingPoint]:
+    """Evaluate the usual thresholds on out-of-fold scores."""
+    if scores is None or fit.nested is None or not fit.has_thresholds:
+        return []
+    platt = getattr(fit.classifier, "platt_", None)
+    default = 0.0 if platt is None else float(logit(platt["prevalence"]))
+    if fit.points is not None:
+        default = fit.points.threshold
+    inflation = variance_inflation(fit.nested.agreement)
+    whole = fit.points is not None
+    found = operating_points(fit.table.y, scores, default=default, whole=whole, inflation=inflation)
+    if fit.points is not None:
+        return [
+            replace(one, risk=float(fit.points.risks(one.threshold)), total=True) for one in found
+        ]
+    if platt is None:
+        return found
+    return [replace(one, risk=float(expit(one.threshold))) for one in found]
+
+
+def _describe_thresholds(fit: ValidatedFit, scores: Array | None) -> dict[str, list[float]] | None:
+    """Sensitivity and specificity of thresholds, of which many are left out."""
+    if scores is None or not fit.has_thresholds:
+        return None
+    found = roc_thresholds(fit.table.y == 1, scores, whole=fit.points is not None)
+    # Where neither changes more than by one of four hundred steps.
+    steps = np.floor(400 * (found[2] - found[1]))
+    kept = np.flatnonzero(np.diff(steps, prepend=-np.inf, append=np.inf)[:-1] > 0)
+    names = ("threshold", "sensitivity", "specificity")
+    return {name: of[kept].tolist() for name, of in zip(names, found, strict=True)}
+
+
+# ------------------------------------------------------------------------------------ as JSON
+
+
+def _describe_table(table: Table, strata_results: Sequence[GroupResult]) -> dict[str, Any]:
+    strata = None
+    if table.strata is not None:
+        few = len(strata_results) <= _MOST_STRATA
+        strata = {
+            "column": table.within,
+            "count": table.n_within,
+            "within": [asdict(one) for one in strata_results] if few else [],
+        }
+    return {
+        "source": table.source,
+        "target": table.target,
+        "positive": table.positive,
+        "negative": table.negative,
+        "negative_labels": list(table.negatives),
+        "follow_up": None if table.follow_up is None else asdict(table.follow_up),
+        "measure": table.outcome.measure,
+        "rows": int(table.y.size),
+        "positives": int(table.y.sum()),
+        "columns_tried": table.count(range(len(table.inputs))),
+        "groups": None if table.groups is None else int(np.unique(table.groups).size),
+        "strata": strata,
+        "ids": table.ids,
+        "missing": dict(table.missing),
+        "left_out": dict(table.left_out),
+        "imputation": table.imputation,
+    }
+
+
+def _describe_model(fit: ValidatedFit) -> dict[str, Any]:
+    table, classifier = fit.table, fit.classifier
+    chosen = np.flatnonzero(classifier.coef_[0]).tolist()
+    limits = limits_on_card(classifier, table.columns)
+    results: Any = getattr(classifier, "cv_results_", None)
+    coefficients = getattr(classifier, "coefficients_", None)
+    logistic_ridge = None
+    if coefficients == "logistic":
+        logistic_ridge = float(results["param_logistic_ridge"][classifier.best_index_])
+    clip = {}
+    log = {}
+    transform = Transform.of_model(classifier)
+    if transform is not None:
+        for j in chosen:
+            # Logged columns that are not clipped have a smallest value only.
+            if np.isfinite(transform.limits[1, j]):
+                clip[table.inputs[j].name] = transform.limits[:, j].tolist()
+            if not np.isnan(transform.offsets[j]):
+                log[table.inputs[j].name] = float(transform.offsets[j])
+    return {
+        "k": table.count(chosen),
+        "alpha": ridge_of(classifier),
+        "coefficients": coefficients,
+        "logistic_ridge": logistic_ridge,
+        "clip": clip,
+        "log": log,
+        "cost": getattr(classifier, "cost_", None),
+        "budget": limits.get("budget"),
+        "limits": limits,
+        "calibration": getattr(classifier, "platt_", None),
+        "distributions": _describe_columns(table, chosen, transform),
+        "auc_by_k": [] if results is None else auc_by_k(results, classifier.n_repeats_),
+    }
+
+
+def _describe_auc(fit: ValidatedFit) -> dict[str, Any] | None:
+    nested = fit.nested
+    if nested is None:
+        return None
+    folds = [None if np.isnan(area) else float(area) for area in nested.fold_aucs]
+    sizes = [fit.table.count(columns.tolist()) for columns in nested.fold_columns]
+    return {**asdict(nested.interval), "folds": folds, "fold_sizes": sizes}
+
+
+def _describe_columns(
+    table: Table, chosen: list[int], transform: Transform | None
+) -> dict[str, dict[str, float]]:
+    """Mean, standard deviation and missing share of each chosen column, for later rows.
+
+    Of columns as the model takes them, clipped and logged.
+    """
+    found = {}
+    for j in chosen:
+        values = dense_column(table.X, j)
+        if transform is not None:
+            values = transform.of_columns(np.array([j])).apply(values[:, None])[:, 0]
+        known = values[~np.isnan(values)]
+        if known.size:
+            found[table.inputs[j].name] = {
+                "rows": int(known.size),
+                "mean": float(known.mean()),
+                "std": float(known.std()),
+                "missing": 1 - known.size / values.size,
+            }
+    return found
