@@ -110,34 +110,16 @@ def sht_auc(
 
 
 class EpochRecord(NamedTuple):
-    """What a callback sees after an epoch.
+    """What a callback sees after an epoch; F and the AUC are those of the training rows."""
 
-    Attributes
-    ----------
-    epoch : int
-        Counted from 1.
-    objective : float
-        F, the squared pairwise loss.
-    auc : float
-        AUC on the training rows.
-    support_size : int
-        Number of non-zeros.
-    step_size : float
-        Step used in the epoch.
-    support, values : ndarrays
-        Columns that are not zero, ascending, and their coefficients.
-    scores : ndarray of shape (n,)
-        Scores of all rows, those of weight zero too.
-    """
-
-    epoch: int
+    epoch: int  # counted from 1
     objective: float
     auc: float
     support_size: int
     step_size: float
-    support: Indices
-    values: Floats
-    scores: Floats
+    support: Indices  # columns that are not zero, ascending
+    values: Floats  # their coefficients
+    scores: Floats  # of all rows, those of weight zero too
 
 
 Callback = Callable[[EpochRecord], bool | None]
@@ -152,7 +134,7 @@ class Point(NamedTuple):
 
 
 def _record(training: TrainingSet, epoch: int, step: float, point: Point) -> EpochRecord:
-    weight = training.weight if training.weight.size else None
+    weight = training.weight if training.weighted else None
     auc = fast_auc(point.scores, training.positive, weight)
     size = point.w.support.size
     return EpochRecord(epoch, point.value, auc, size, step, *point.w, point.scores)
@@ -177,7 +159,7 @@ class Rows(NamedTuple):
     indices: Indices
     indptr: Indices
     positive: Mask
-    weight: Array  # empty without weights
+    weight: Array
 
     @classmethod
     def view(cls, X: Any, positive: Mask, weight: Array) -> Self:
@@ -264,7 +246,7 @@ def descend(rows, loss, constant, order, starts, drawn, step_size, iterate):  # 
 @kernel
 def gradient_step(rows, loss, block, step_size, iterate):  # type: ignore[no-untyped-def]
     """Set ``iterate.step`` to −γ ∇f_B(w)."""
-    w, step, weight = iterate.w, iterate.step, rows.weight
+    w, step = iterate.w, iterate.step
     support = iterate.support[: iterate.size[0]]
     number = step.dtype.type
     on_mean_positive = 0.0  # w·x̄₊
@@ -282,8 +264,7 @@ def gradient_step(rows, loss, block, step_size, iterate):  # type: ignore[no-unt
         is_positive = rows.positive[row]
         scale = loss.scale_positive if is_positive else loss.scale_negative
         multiplier = scale * (scores[q] - (on_mean_positive if is_positive else on_mean_negative))
-        if weight.size:
-            multiplier *= weight[row]
+        multiplier *= rows.weight[row]
         sum_positive += multiplier if is_positive else 0.0
         sum_negative += 0.0 if is_positive else multiplier
         scores[q] = number(-step_size * multiplier)
@@ -465,7 +446,8 @@ class TrainingSet:
     ) -> None:
         self.X = X
         self.positive = positive
-        self.weight = np.empty(0) if weight is None else weight
+        self.weight = np.ones(positive.size) if weight is None else weight
+        self.weighted = weight is not None
         self.n_features: int = X.shape[1]
         self.dtype: np.dtype[Any] = np.dtype(X.dtype)
         self._block_order = block_order
@@ -485,13 +467,12 @@ class TrainingSet:
         # Columns of one value, which rounding must not choose.
         self.constant = np.flatnonzero(~moments.varies)
         self.delta[self.constant] = 0
-        # Weight of each row in the mean of its class, 0 in that of the other.
-        counts = np.ones(positive.size) if weight is None else weight
         class_weights = np.array(moments.weights)
-        self._shares = np.stack([counts * positive, counts * ~positive]) / class_weights[:, None]
+        # Of each row in the mean of its class.
+        self._share: Array = self.weight / np.where(positive, *class_weights)
         self._cut = partial(Blocks.deal, batch_size=batch_size, shuffle=shuffle, rng=rng)
-        parts = np.split(counts > 0, np.cumsum(X.sizes)[:-1]) if in_chunks else [counts > 0]
-        self._parts = [np.flatnonzero(part) for part in parts]
+        ends = np.cumsum(X.sizes if in_chunks else [positive.size])[:-1]
+        self._parts = [np.flatnonzero(weight) for weight in np.split(self.weight, ends)]
         n_blocks = sum(count_blocks(part.size, batch_size) for part in self._parts)
         self._loss = BlockLoss(*self.means, *(2.0 * n_blocks / class_weights))
         if not in_chunks:
@@ -516,9 +497,10 @@ class TrainingSet:
     def split(self, scores: Array) -> tuple[float, float]:
         """Return w·δ and the sum of the variances of the classes, from the scores of all rows."""
         with np.errstate(over="ignore", invalid="ignore"):
-            on_positive, on_negative = self._shares @ scores
+            on_positive = self._share @ (scores * self.positive)
+            on_negative = self._share @ (scores * ~self.positive)
             deviations = scores - np.where(self.positive, on_positive, on_negative)
-            return on_negative - on_positive, self._shares.sum(axis=0) @ deviations**2
+            return float(on_negative - on_positive), float(self._share @ deviations**2)
 
     def run_epoch(self, w: Iterate, step_size: float) -> None:
         """Take as many steps as there are blocks."""
@@ -531,17 +513,15 @@ class TrainingSet:
     def _run_through_chunks(self, chunks: Chunks, w: Iterate, step_size: float) -> None:
         """Visit the chunks in random order, and cut each into blocks where it is."""
         chunks.n_passes += 1
-        known = [self.positive, self.weight] if self.weight.size else [self.positive]
         numbers = np.array([i for i, part in enumerate(self._parts) if part.size])
-        if self._block_order != "cyclic":
-            numbers = self._rng.permutation(numbers)
-        for number in numbers.tolist():
+        in_order = self._block_order == "cyclic"
+        for number in numbers if in_order else self._rng.permutation(numbers):
             blocks = self._cut(self._parts[number])
             drawn = blocks.draw(self._block_order, self._rng)
             work = _DescendInChunk(
                 w.vector(), w.support.size, self._loss, self.constant, blocks, drawn, step_size
             )
-            moved = chunks.run_on(number, work, *known)
+            moved = chunks.run_on(int(number), work, self.positive, self.weight)
             if moved is None:
                 w.size[0] = -1
                 break
@@ -563,8 +543,8 @@ class _DescendInChunk(Pass["SparseVector | None"]):
     def add(self, state: Any, X: Any, start: int, *known: Any) -> SparseVector | None:  # noqa: ARG002
         """Return w after the steps; None where it overflowed."""
         X = X if hasattr(X, "tocsr") else to_host(X)
-        X = X.astype(self.w.values.dtype, copy=False)
-        rows = Rows.view(X, known[0], known[1] if len(known) > 1 else np.empty(0))
+        positive, weight = known
+        rows = Rows.view(X.astype(self.w.values.dtype, copy=False), positive, weight)
         w = Iterate.at(self.w, X.shape[1], self.k)
         descend(rows, self.loss, self.constant, *self.blocks, self.drawn, self.step_size, w)
         return w.vector() if w.size[0] >= 0 else None
@@ -705,7 +685,7 @@ class SHTAUCStream:
                 self.means[place] += (sums - n * self.means[place]) / self.counts[place]
         if not self.counts.all():
             return
-        rows = Rows.view(X, positive, np.empty(0))
+        rows = Rows.view(X, positive, np.ones(positive.size))
         block = np.arange(positive.size)
         # One of as many equally likely blocks as there were rows for.
         loss = BlockLoss(*self.means, *(2.0 * self.counts.sum() / block.size / self.counts))
