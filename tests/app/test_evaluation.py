@@ -151,7 +151,9 @@ def test_instability_by_hand(summary, evaluation):
     # Test rows of a fold are scored by its model as nested cross-validation does.
     for fold in range(5):
         own = summary.nested.folds == fold
-        np.testing.assert_allclose(summary.refit_scores[fold, own], summary.nested.scores[own])
+        np.testing.assert_allclose(
+            summary.nested.fold_scores[fold, own], summary.nested.scores[own]
+        )
 
 
 # ------------------------------------------------------------------------------------------- tables

@@ -201,7 +201,7 @@ def test_no_alternatives_only_where_no_column_can_be_exchanged(monkeypatch):
 
 def test_a_warning_of_the_estimator_is_said_once():
     summary = fit_table(table(), FitSettings(k=40, alpha=1.0))
-    assert sum("k=40 is greater" in text for text in summary.cautions) == 1
+    assert sum("K=40 is greater" in text for text in summary.cautions) == 1
 
 
 def test_summary_in_json(tuned):
