@@ -15,7 +15,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
 from sparseauc.solvers import exchange_path
-from sparseauc.solvers.exchange import Found, escape, make_state, search
+from sparseauc.solvers.exchange import Found, make_state, search
 
 N_PROBLEMS, D, K = 300, 16, 5
 SUPPORTS = {k: np.array(list(itertools.combinations(range(D), k))) for k in range(1, K + 1)}
@@ -32,12 +32,11 @@ def optimum(h, delta, k):
 def long_search(gram, alpha, k):
     """Least objective that a search without regard to time finds for k columns."""
     nobody = np.zeros(gram.n_features, np.bool_)
-    state = make_state(gram.gram(), alpha, 101, nobody, nobody)
-    lists, lengths = np.zeros((101, 100), np.int64), np.zeros(101, np.int64)
-    found = Found(np.full(101, -np.inf), lists, lengths, *np.zeros((3, 101), np.bool_))
+    state = make_state(gram.gram(), alpha, 101, nobody)
+    found = Found.none(100)
     for top, most in ((48, 40), (100, 60)):
-        lowest = search(state, found, 101, top, -1)
-        escape(state, found, lowest, top, np.arange(most, 4, -1))
+        search(state, found, 101, top, -1, escape=False, dropped=np.empty(0, np.int64))
+        search(state, found, 101, top, -1, escape=True, dropped=np.arange(most, 4, -1))
     return 1 - found.explained[k]
 
 

@@ -17,8 +17,8 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
 from sparseauc.solvers.certificate import certify
+from sparseauc.solvers.exchange_columns import exchange_path
 from sparseauc.solvers.restrictions import Restrictions
-from sparseauc.solvers.working_set import exchange_path
 
 D, ALPHAS, PROBLEMS = 10, (0.0, 0.1, 1.0, 10.0), 30
 KINDS = {

@@ -21,7 +21,7 @@ from sparseauc.path.rules import best
 from sparseauc.plotting import AUCPathDisplay
 from sparseauc.selection import near_equal_lists, point_score, replacements
 from sparseauc.selection.stability import stability_selection
-from sparseauc.solvers import working_set
+from sparseauc.solvers import exchange_columns, working_set
 from sparseauc.solvers.logistic import logistic_regression
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.signed import minimise_signed
@@ -165,7 +165,7 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
     """Of which neither H nor all columns are at hand at first."""
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     monkeypatch.setattr(working_set, "_PER_CEILING", 0)
-    search = working_set.ExchangeSearch.__init__
+    search = exchange_columns.ColumnSearch.__init__
     monkeypatch.setattr(search, "__kwdefaults__", {**search.__kwdefaults__, "first": 20})
     d = 120
     X, y = make_outbreak(n=150, d=d, k=20, mu=0.5, r=0.3, correlation=0.5, random_state=0)

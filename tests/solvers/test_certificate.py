@@ -14,8 +14,8 @@ from sparseauc.solvers import certificate
 from sparseauc.solvers._perspective import enumerate_supports, prove
 from sparseauc.solvers.certificate import bound_all, certify
 from sparseauc.solvers.exchange import Solution
+from sparseauc.solvers.exchange_columns import exchange_path
 from sparseauc.solvers.restrictions import Restrictions
-from sparseauc.solvers.working_set import exchange_path
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,9 @@ from sparseauc.moments.base import Gram, StandardisedGram
 from sparseauc.solvers import working_set
 from sparseauc.solvers.exchange import make_state, moves, sweeps
 from sparseauc.solvers.exchange.state import explained as explained_by
+from sparseauc.solvers.exchange_columns import exchange_path
 from sparseauc.solvers.exchange_groups import Groups, GroupSearch
 from sparseauc.solvers.restrictions import Restrictions
-from sparseauc.solvers.working_set import exchange_path
 
 LABELS = np.array([0, 0, 1, 1, 1, 2, 3, 3, 4, 5, 5, 6])
 
@@ -66,15 +66,14 @@ def test_gains_are_those_of_the_formula(seed, alpha, dependent):
     groups = Groups(gram, Restrictions(groups=LABELS))
     order, nobody = groups.order, np.zeros(7, np.bool_)
     state = make_state(
-        Gram(gram.delta[order], gram.block(order, order)), alpha, 7, nobody,
-        np.zeros(12, np.bool_), starts=groups.starts,
-    )  # fmt: skip
+        Gram(gram.delta[order], gram.block(order, order)), alpha, 7, nobody, starts=groups.starts
+    )
     for _ in range(rng.integers(1, 12)):  # groups join and leave
-        unit, count = rng.integers(7), state.counts[0]
+        unit, count = rng.integers(7), state.n_units[0]
         (position,) = [*np.flatnonzero(state.units[:count] == unit), -1][:1]
         if position >= 0 or count < 5:
             sweeps.exchange(state, np.int64(position), np.int64(-1 if position >= 0 else unit))
-    units = state.units[: state.counts[0]].tolist()
+    units = state.units[: state.n_units[0]].tolist()
     value = explained(gram, units, alpha)
     assert explained_by(state) == pytest.approx(value, rel=1e-6, abs=1e-9)
     others = [unit for unit in range(7) if unit not in units]

@@ -14,8 +14,8 @@ from sparseauc.moments.base import StandardisedGram
 from sparseauc.selection import near_equal_lists, replacements
 from sparseauc.solvers import working_set
 from sparseauc.solvers.exchange import solve_on
+from sparseauc.solvers.exchange_columns import exchange_path
 from sparseauc.solvers.restrictions import Restrictions
-from sparseauc.solvers.working_set import exchange_path
 
 
 def problem(seed, d=12, n=80):

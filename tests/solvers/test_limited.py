@@ -18,10 +18,10 @@ from sparseauc.path.path import path_of_moments
 from sparseauc.solvers import working_set
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.exchange import Solution
+from sparseauc.solvers.exchange_columns import exchange_path
 from sparseauc.solvers.exchange_groups import Groups, GroupSearch
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.signed import minimise_signed
-from sparseauc.solvers.working_set import exchange_path
 
 
 def naive_signed(P, delta, sign):

@@ -17,9 +17,10 @@ from ..limits import Limits
 from ..moments import class_moments
 from ..moments.base import HCache, NotGathered, Quadratic, StandardisedGram
 from ..solvers.exchange import Solution
+from ..solvers.exchange_columns import ColumnSearch
 from ..solvers.exchange_groups import Groups, GroupSearch
 from ..solvers.restrictions import Restrictions
-from ..solvers.working_set import ExchangeSearch, ListSearch
+from ..solvers.working_set import ListSearch
 from ..strata import Weighting
 from ..utils.types import Array, Indices
 
@@ -172,7 +173,7 @@ class PathSearch:
         }
         if self._groups is not None:
             return GroupSearch(self._gram, alpha, groups=self._groups, **settings)
-        return ExchangeSearch(self._gram, alpha, restrictions=self._restrictions, **settings)
+        return ColumnSearch(self._gram, alpha, restrictions=self._restrictions, **settings)
 
 
 def path_of_moments(

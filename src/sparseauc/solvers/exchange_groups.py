@@ -6,13 +6,15 @@
 The units of the search are groups; columns that depend on others take no part.
 """
 
+from __future__ import annotations
+
 import numpy as np
 import scipy.linalg
 
 from ..errors import InputError
-from ..moments.base import Gram, HCache, NotGathered, StandardisedGram
+from ..moments.base import HCache, NotGathered, StandardisedGram
 from ..utils.types import Array, Indices, Mask
-from .exchange import DEPENDENT, Solution, State, dependence_tolerance, make_state, solve_on
+from .exchange import DEPENDENT, Solution, dependence_tolerance, solve_on
 from .exchange.groups import gains_outside, split_list
 from .exchange.limits import ExchangeLimits
 from .outside import LEAST_EXPLAINED, NEARLY
@@ -36,6 +38,8 @@ class Groups:
     ----------
     order, starts : int64 ndarrays of shape (d,) and (n_groups + 1,)
         The columns, group by group, and where each group begins.
+    sizes : int64 ndarray of shape (n_groups,)
+        Columns of each group.
     fixed, usable : bool ndarrays of shape (n_groups,)
         Groups on every list, and groups that can be on one.
     costs : ndarray of shape (n_groups,)
@@ -47,15 +51,18 @@ class Groups:
         labels = restrictions.groups
         assert labels is not None
         self.order = np.argsort(labels, kind="stable")
-        sizes = np.bincount(labels)
-        self.starts = _starts(sizes)
+        self.sizes = np.bincount(labels)
+        self.starts = _cumulated(self.sizes)
         fixed, excluded = restrictions.masks(labels.size)
-        self.fixed, off = np.zeros((2, sizes.size), np.bool_)
-        self.fixed[labels[fixed]] = off[labels[excluded]] = True
-        self.usable: Mask = self.fixed | ~off
-        costs = restrictions.costs
-        self.costs = np.zeros(sizes.size) if costs is None else costs
-        self.block_starts = _starts(sizes**2)
+        self.fixed = np.zeros(self.sizes.size, np.bool_)
+        self.fixed[labels[fixed]] = True
+        self.usable = np.ones(self.sizes.size, np.bool_)
+        self.usable[labels[excluded]] = False
+        self.usable |= self.fixed
+        self.costs = np.zeros(self.sizes.size)
+        if restrictions.costs is not None:
+            self.costs = restrictions.costs
+        self.block_starts = _cumulated(self.sizes**2)
         self.blocks = np.zeros(self.block_starts[-1])
         missing = NotGathered()
         for number in np.flatnonzero(self.usable).tolist():
@@ -74,10 +81,10 @@ class Groups:
         parts = [self.order[self.starts[one] : self.starts[one + 1]] for one in groups.tolist()]
         return np.concatenate([self.order[:0], *parts])
 
-    def ridged(self, alpha: float) -> Array:
+    def ridged_blocks(self, alpha: float) -> Array:
         """The blocks, with a ridge."""
         blocks = self.blocks.copy()
-        for first, size in zip(self.block_starts, np.diff(self.starts), strict=False):
+        for first, size in zip(self.block_starts[:-1], self.sizes, strict=True):
             blocks[first : first + size**2 : size + 1] += alpha
         return blocks
 
@@ -112,28 +119,25 @@ class GroupSearch(ListSearch):
         first: int = FIRST,
         thorough: bool = True,
     ) -> None:
-        self._groups, self._blocks = groups, groups.ridged(alpha)
-        self._floor = dependence_tolerance(gram.precision) * (gram.diagonal + alpha)
-        self._floor[gram.diagonal <= 0] = np.inf
-        self._left = budget - groups.costs[groups.fixed].sum()
-        usable = groups.usable & (groups.fixed | (groups.costs <= self._left))
+        self._groups = groups
+        self._blocks = groups.ridged_blocks(alpha)
+        self._min_left = dependence_tolerance(gram.precision) * (gram.diagonal + alpha)
+        self._min_left[gram.diagonal <= 0] = np.inf
         self._budget = budget
+        # What is left for groups that are not fixed, and the costs of these.
+        self._left = budget - groups.costs[groups.fixed].sum()
+        self._costs = np.where(groups.fixed, 0.0, groups.costs)
         super().__init__(
-            np.flatnonzero(usable),
+            np.flatnonzero(groups.usable & (groups.fixed | (groups.costs <= self._left))),
             groups.fixed,
-            np.diff(groups.starts),
+            groups.sizes,
             gram,
             alpha,
             cache,
             first=first,
             thorough=thorough,
         )
-        none = np.empty(0, np.int64)
-        alone = self._gains_beside(none, self._ranked, none < 0, joins=True)[1]
-        if budget < np.inf:
-            alone = by_better_rank(alone, groups.costs[self._ranked])
-        alone[groups.fixed[self._ranked]] = np.inf
-        self._ranked = self._ranked[np.argsort(-alone, kind="stable")]
+        self._ranked = self._ranked[np.argsort(-self._gains_alone(), kind="stable")]
 
     def path(self, k_max: int) -> list[Solution]:
         """Solutions of all lengths up to ``k_max``, from the shortest on."""
@@ -145,37 +149,54 @@ class GroupSearch(ListSearch):
     def _columns_of(self, units: Indices) -> Indices:
         return self._groups.columns(units)
 
-    def _make_state(self, ceiling: int) -> State:
-        W, limits = self._W, None
+    def _starts(self) -> Indices:
+        return _cumulated(self._sizes[self._working_set])
+
+    def _limits_of(self, units: Indices) -> ExchangeLimits | None:
+        if self._budget == np.inf:
+            return None
+        none = np.zeros(units.size, np.int64)
+        return ExchangeLimits.make(none, 1, none, self._costs[units], self._left)
+
+    def _gains_alone(self) -> Array:
+        """What each ranked group explains alone, or minus its better rank where there is a budget.
+
+        Infinity for those that are fixed.
+        """
+        nothing = np.empty(0, np.int64)
+        nobody = np.empty(0, np.bool_)
+        _, gains = self._gains_beside(nothing, self._ranked, nobody, joins=True)
         if self._budget < np.inf:
-            none = np.zeros(W.size, np.int64)
-            costs = np.where(self._fixed[W], 0.0, self._groups.costs[W])
-            limits = ExchangeLimits.make(none, 1, none, costs, self._left)
-        delta = self._gram.delta[self._columns]
-        return make_state(
-            Gram(delta, self._H), self._alpha, ceiling + 1, self._fixed[W],
-            np.zeros(delta.size, np.bool_), limits, starts=_starts(self._sizes[W]),
-        )  # fmt: skip
+            gains = by_better_rank(gains, self._groups.costs[self._ranked])
+        gains[self._fixed[self._ranked]] = np.inf
+        return gains
 
     def _gains_outside(self, lists: list[Indices]) -> Array:
         self._fetch(lists)
+        outside = np.setdiff1d(self._ranked, self._working_set)
         gains = np.full(self._fixed.size, -np.inf)
-        outside = np.setdiff1d(self._ranked, self._W)
         for number, units in enumerate(lists):
-            free, joins = ~self._fixed[units], self._exhausted and number == len(lists) - 1
-            varying = np.count_nonzero(self._gram.diagonal[self._columns_of(units)] > 0)
-            if self._support(units).size == varying:
-                explained, found = self._gains_beside(units, outside, free, joins=joins)
-            else:  # columns that take no part may do so without another group
-                explained, found = self._gains_beside(units, outside, free & False, joins=joins)
-                for out in units[free]:
-                    rest = units[units != out]
-                    value, more = self._gains_beside(rest, outside, rest < 0, joins=True)
-                    found = np.maximum(found, more + value - explained)
+            joins = self._exhausted and number == len(lists) - 1
+            explained, found = self._gains_of_list(units, outside, joins=joins)
             if 1.0 - explained >= DEPENDENT:  # else nothing is left to explain
-                found /= max(explained, LEAST_EXPLAINED)
-                gains[outside] = np.maximum(gains[outside], found)
+                share = found / max(explained, LEAST_EXPLAINED)
+                gains[outside] = np.maximum(gains[outside], share)
         return gains
+
+    def _gains_of_list(self, units: Indices, asked: Indices, *, joins: bool) -> tuple[float, Array]:
+        """What a list explains, and what the best exchange with each group asked gains."""
+        free = ~self._fixed[units]
+        n_varying = np.count_nonzero(self._gram.diagonal[self._columns_of(units)] > 0)
+        if self._support(units).size == n_varying:
+            return self._gains_beside(units, asked, free, joins=joins)
+        # Columns that take no part may do so without another group.
+        nobody = np.zeros(units.size, np.bool_)
+        explained, gains = self._gains_beside(units, asked, nobody, joins=joins)
+        for out in units[free]:
+            rest = units[units != out]
+            explained_by_rest, more = self._gains_beside(rest, asked, nobody[1:], joins=True)
+            gains = np.maximum(gains, more + explained_by_rest - explained)
+        return explained, gains
 
     def _gains_beside(
         self, units: Indices, asked: Indices, leaving: Mask, *, joins: bool
@@ -184,32 +205,54 @@ class GroupSearch(ListSearch):
 
         −infinity where its costs are too high. Where it ``joins``, none need leave.
         """
-        groups, order, support = self._groups, self._groups.order, self._support(units)
-        delta, rows = self._gram.delta, self._cache.part(support, order)
+        groups = self._groups
+        order = groups.order
+        support = self._support(units)
+        delta = self._gram.delta
+        rows = self._cache.part(support, order)
         M = np.linalg.inv(self._cache.part(support, support) + self._alpha * np.eye(support.size))
         w = -M @ delta[support]
         T = M @ rows
+        g = delta[order] + w @ rows
         place = np.empty(order.size, np.int64)
         place[order] = np.arange(order.size)
-        *parts, losses = split_list(
+        U, v, ends, losses = split_list(
             place[support], support.size, units, units.size, groups.starts, w, M, T
         )
-        freed = np.append(np.where(self._fixed[units], 0.0, groups.costs[units]), 0.0)
+        losses = np.where(leaving, losses, np.inf)
+        near = np.ones(asked.size, np.bool_) if joins else self._near(asked, T, rows, g, losses)
+        candidates = asked[near]
+        # A group that leaves makes room for its cost; in the last row none does.
+        freed = np.append(self._costs[units], 0.0)
         left = self._left - freed.sum() + freed
-        losses, slopes = np.where(leaving, losses, np.inf), delta[order] + w @ rows
-        looked_at = np.ones(asked.size, np.bool_)
-        if not joins:  # single columns are screened, as in ``outside``
-            h, explained = self._gram.diagonal[order] + self._alpha, np.einsum("pj,pj->j", T, rows)
-            needed = np.sqrt(losses.min(initial=1.0)) * (np.sqrt(h) - np.sqrt(explained.clip(0)))
-            near = (np.abs(slopes) > NEARLY * needed)[groups.starts[asked]]
-            looked_at = near | (self._sizes[asked] > 1)
-        found = np.full(asked.size, -np.inf)
-        found[looked_at] = gains_outside(
-            T, rows, slopes, self._blocks, groups.block_starts, groups.starts,
-            asked[looked_at], self._floor[order], *parts, losses,
-            groups.costs[asked[looked_at]] <= left[:, None], joins,
-        )  # fmt: skip
-        return float(-delta[support] @ w), found
+        gains = np.full(asked.size, -np.inf)
+        gains[near] = gains_outside(
+            T,
+            rows,
+            g,
+            self._blocks,
+            groups.block_starts,
+            groups.starts,
+            candidates,
+            self._min_left[order],
+            U,
+            v,
+            ends,
+            losses,
+            groups.costs[candidates] <= left[:, None],
+            joins,
+        )
+        return float(-delta[support] @ w), gains
+
+    def _near(self, asked: Indices, T: Array, rows: Array, g: Array, losses: Array) -> Mask:
+        """Whether groups could help: groups of one column are screened, as in ``outside``."""
+        diagonal = self._gram.diagonal[self._groups.order] + self._alpha
+        explained = np.einsum("pj,pj->j", T, rows)
+        least_loss = losses.min(initial=1.0)
+        needed = np.sqrt(least_loss) * (np.sqrt(diagonal) - np.sqrt(explained.clip(0)))
+        near = np.abs(g) > NEARLY * needed
+        result: Mask = near[self._groups.starts[asked]] | (self._sizes[asked] > 1)
+        return result
 
     def _support(self, units: Indices) -> Indices:
         """Columns of groups, but for those that others before them explain."""
@@ -226,7 +269,7 @@ class GroupSearch(ListSearch):
         return path
 
 
-def _starts(sizes: Indices) -> Indices:
+def _cumulated(sizes: Indices) -> Indices:
     """Where each of some parts begins, and where the last one ends."""
     return np.append(0, np.cumsum(sizes))
 

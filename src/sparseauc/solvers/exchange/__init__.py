@@ -25,17 +25,9 @@ once, and its supports are the better the more the columns are correlated.
 
 from .gain import exchange_gains
 from .limits import ExchangeLimits
-from .search import (
-    DEPENDENT,
-    Found,
-    Solution,
-    dependence_tolerance,
-    escape,
-    make_state,
-    search,
-    solve_on,
-)
-from .state import MIN_RELATIVE_GAIN, State
+from .search import Found, search
+from .solution import Solution, solve_on
+from .state import DEPENDENT, MIN_RELATIVE_GAIN, State, dependence_tolerance, make_state
 
 __all__ = [
     "DEPENDENT",
@@ -45,7 +37,6 @@ __all__ = [
     "Solution",
     "State",
     "dependence_tolerance",
-    "escape",
     "exchange_gains",
     "make_state",
     "search",

@@ -1,4 +1,4 @@
-"""The best single moves of a list of columns."""
+"""Gains of single columns: the formulas of ``gain`` on a state."""
 
 import numpy as np
 
@@ -9,21 +9,22 @@ from .sweeps import NONE, TILE
 
 
 @inlined_kernel
-def best_join_of_columns(s):  # type: ignore[no-untyped-def]
-    """Column that lowers the objective most by joining, and by how much; −1 if none can."""
-    best = 0.0
-    winner = NONE
-    allowed = np.ones(s.q.size, np.bool_)
-    if s.limited:
-        find_allowed(s.limits, s.units, NONE, 0, allowed)
-    g = s.g
-    for j in range(g.size):
-        # Compared without dividing; the first of equal gains wins.
-        better = s.q[j] > s.floor[j] and g[j] * g[j] > best * s.q[j]
-        if better and allowed[j] and signs_stay(s, NONE, j, g[j], s.q[j]):
-            best = g[j] * g[j] / s.q[j]
-            winner = j
-    return winner, best
+def join_gains_of_columns(s):  # type: ignore[no-untyped-def]
+    """What each column gains by joining; 0 for those that cannot."""
+    gains = np.zeros(s.q.size)
+    for j in range(gains.size):
+        if s.q[j] > s.min_q[j]:
+            gains[j] = s.g[j] * s.g[j] / s.q[j]
+    return gains
+
+
+@inlined_kernel
+def losses_of_columns(s):  # type: ignore[no-untyped-def]
+    """What doing without each column on the list costs."""
+    losses = np.empty(s.n_units[0])
+    for p in range(losses.size):
+        losses[p] = s.w[p] * s.w[p] / s.M[p, p]
+    return losses
 
 
 @inlined_kernel
@@ -37,8 +38,10 @@ def best_exchange_of_columns(s, least):  # type: ignore[no-untyped-def]
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
-        gs, qs, allowed = s.g[low:high], s.q[low:high], every[:m]
-        for p in range(s.counts[0]):
+        gs = s.g[low:high]
+        qs = s.q[low:high]
+        allowed = every[:m]
+        for p in range(s.n_units[0]):
             if s.fixed[s.units[p]]:
                 continue
             t = s.T[p, low:high]
@@ -51,19 +54,17 @@ def best_exchange_of_columns(s, least):  # type: ignore[no-untyped-def]
             for j in range(m):
                 numerator, left = exchange_terms(gs[j], qs[j], t[j], shift, inverse)
                 found |= numerator * numerator > bar * left
-            if found:
-                if s.limited:
-                    find_allowed(s.limits, s.units, p, low, allowed)
-                for j in range(m):
-                    numerator, left = exchange_terms(gs[j], qs[j], t[j], shift, inverse)
-                    if left > s.floor[low + j]:
-                        change = loss - numerator * numerator / left
-                        if (
-                            change < best
-                            and allowed[j]
-                            and signs_stay(s, p, low + j, numerator, left)
-                        ):
-                            best = change
-                            best_p = p
-                            best_j = low + j
+            if not found:
+                continue
+            if s.limited:
+                find_allowed(s.limits, s.units, p, low, allowed)
+            for j in range(m):
+                numerator, left = exchange_terms(gs[j], qs[j], t[j], shift, inverse)
+                if left > s.min_q[low + j]:
+                    change = loss - numerator * numerator / left
+                    better = change < best and allowed[j]
+                    if better and signs_stay(s, p, low + j, numerator, left):
+                        best = change
+                        best_p = p
+                        best_j = low + j
     return best_p, best_j

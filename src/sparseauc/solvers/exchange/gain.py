@@ -53,14 +53,14 @@ def keeps_signs(signs, members, k, sign, w, M, T, position, column, numerator, d
 
 
 @kernel
-def exchange_gains(T, rows, g, h, floor, w, M, free, joins, allowed, own, sign):  # type: ignore[no-untyped-def]
+def exchange_gains(T, rows, g, h, min_q, w, M, free, joins, allowed, own, sign):  # type: ignore[no-untyped-def]
     """Gain of the best exchange of a support with each of some columns, or of its joining.
 
     Parameters
     ----------
     T, rows : ndarrays of shape (k, c)
         M H and H of the support with c columns.
-    g, h, floor : ndarrays of shape (c,)
+    g, h, min_q : ndarrays of shape (c,)
         Half the gradient, H_jj + alpha, and what must be left of a column for it to join.
     w, M : ndarrays of shape (k,) and (k, k)
     free : int64 ndarray
@@ -73,7 +73,8 @@ def exchange_gains(T, rows, g, h, floor, w, M, free, joins, allowed, own, sign):
         Signs of the support, and of the columns; empty where any will do.
     """
     k, c = rows.shape
-    limited, signed = allowed.size > 0, sign.size > 0
+    limited = allowed.size > 0
+    signed = sign.size > 0
     members = np.arange(k)
     q = h.copy()
     for p in range(k):
@@ -83,7 +84,7 @@ def exchange_gains(T, rows, g, h, floor, w, M, free, joins, allowed, own, sign):
     if joins:
         for j in range(c):
             if (
-                q[j] > floor[j]
+                q[j] > min_q[j]
                 and (not limited or allowed[k, j])
                 and (
                     not signed or keeps_signs(own, members, k, sign[j], w, M, T, -1, j, g[j], q[j])
@@ -98,7 +99,7 @@ def exchange_gains(T, rows, g, h, floor, w, M, free, joins, allowed, own, sign):
             numerator, left = exchange_terms(g[j], q[j], T[p, j], shift, inverse)
             gain = numerator * numerator / left - loss
             if (
-                left > floor[j]
+                left > min_q[j]
                 and gain > gains[j]
                 and (not limited or allowed[p, j])
                 and (

@@ -4,6 +4,10 @@ On a support A, a group G that joins lowers the objective by g_Gᵀ S⁻¹ g_G, 
 of the block of H on G with the ridge. When a group O makes room for it, let M_OO = CCᵀ, U = C⁻¹T_OG
 and v = C⁻¹w_O. The objective rises by v·v, and G joins with S + UᵀU in place of S and g_G − Uᵀv in
 place of g_G. With one column each this is the formula of ``gain``.
+
+Turned round: let S = LLᵀ, z = L⁻¹g_G and Y = L⁻¹Uᵀ with U and v of the whole list. Where G has
+joined, to do without O then costs eᵀ (I + YᵀY)⁻¹ e with e = v + Yᵀz, of which the columns of O are
+taken. That is e·e / (1 + ‖Y‖²) at least, and equal to it for one column.
 """
 
 import numpy as np
@@ -26,9 +30,14 @@ def split_list(support, size, units, n_units, starts, w, M, T):  # type: ignore[
     losses : ndarray of shape (n_units,)
         What doing without each group costs.
     """
-    d, n = T.shape[1], 0
-    U, v, root = np.empty((size, d)), np.empty(size), np.empty((size, size))
-    member, ends, losses = np.empty(size, np.int64), np.empty(n_units, np.int64), np.zeros(n_units)
+    d = T.shape[1]
+    U = np.empty((size, d))
+    v = np.empty(size)
+    root = np.empty((size, size))
+    member = np.empty(size, np.int64)
+    ends = np.empty(n_units, np.int64)
+    losses = np.zeros(n_units)
+    n = 0
     for at in range(n_units):
         first = n
         for p in range(size):
@@ -36,7 +45,9 @@ def split_list(support, size, units, n_units, starts, w, M, T):  # type: ignore[
                 member[n] = p
                 n += 1
         for i in range(first, n):
-            step, row, own = w[member[i]], U[i], T[member[i]]
+            step = w[member[i]]
+            row = U[i]
+            own = T[member[i]]
             for c in range(d):
                 row[c] = own[c]
             for j in range(first, i):
@@ -63,7 +74,7 @@ def split_list(support, size, units, n_units, starts, w, M, T):  # type: ignore[
 
 
 @kernel
-def group_gain(S, q, g, floor, U, v, work, slopes):  # type: ignore[no-untyped-def]
+def group_gain(S, q, g, min_q, U, v, work, slopes):  # type: ignore[no-untyped-def]
     """What a group gains when another makes room for it; when none does, U has no rows.
 
     Columns of the group that those before them explain take no part.
@@ -71,9 +82,9 @@ def group_gain(S, q, g, floor, U, v, work, slopes):  # type: ignore[no-untyped-d
     Parameters
     ----------
     S : ndarray of shape (m, m)
-        What the support leaves of H on the group, below its diagonal.
-    q, g, floor : ndarrays of shape (m,)
-        The diagonal, half the gradient, and what must be left of a column for it to take part.
+        Schur complement of the group, below its diagonal.
+    q, g, min_q : ndarrays of shape (m,)
+        Its diagonal, half the gradient, and what must be left of a column for it to take part.
     U, v : ndarrays of shape (n, m) and (n,)
         Of the group that makes room, as of ``split_list``.
     work, slopes : ndarrays of shapes (m, m) and (m,)
@@ -81,7 +92,8 @@ def group_gain(S, q, g, floor, U, v, work, slopes):  # type: ignore[no-untyped-d
     """
     gain = 0.0
     for a in range(g.size):
-        slopes[a], work[a, a] = g[a], q[a]
+        slopes[a] = g[a]
+        work[a, a] = q[a]
         for b in range(a):
             work[a, b] = S[a, b]
         for i in range(v.size):
@@ -94,22 +106,26 @@ def group_gain(S, q, g, floor, U, v, work, slopes):  # type: ignore[no-untyped-d
             work[a, b] = work[a, b] / work[b, b] if work[b, b] > 0.0 else 0.0
             work[a, a] -= work[a, b] * work[a, b]
             slopes[a] -= work[a, b] * slopes[b]
-        if work[a, a] > floor[a]:
+        if work[a, a] > min_q[a]:
             work[a, a] = np.sqrt(work[a, a])
             slopes[a] /= work[a, a]
             gain += slopes[a] * slopes[a]
         else:
-            work[a, a] = slopes[a] = 0.0
+            work[a, a] = 0.0
+            slopes[a] = 0.0
     return gain
 
 
 @inlined_kernel
 def _gain(s, unit, U, v, work, slopes):  # type: ignore[no-untyped-def]
     """``group_gain`` of a group off the list, given U with all columns."""
-    low, high = s.starts[unit], s.starts[unit + 1]
+    low = s.starts[unit]
+    high = s.starts[unit + 1]
     S = s.S[s.block_starts[unit] : s.block_starts[unit + 1]].reshape((high - low, high - low))
-    q, g, floor = s.q[low:high], s.g[low:high], s.floor[low:high]
-    return group_gain(S, q, g, floor, U[:, low:high], v, work, slopes)
+    q = s.q[low:high]
+    g = s.g[low:high]
+    min_q = s.min_q[low:high]
+    return group_gain(S, q, g, min_q, U[:, low:high], v, work, slopes)
 
 
 @inlined_kernel
@@ -125,20 +141,22 @@ def _room_for(s):  # type: ignore[no-untyped-def]
 def join_gains_of_groups(s):  # type: ignore[no-untyped-def]
     """What each group off the list gains by joining; 0 for those on it."""
     L, z = _room_for(s)
-    gains, nothing = np.zeros(s.listed.size), np.empty((0, s.q.size))
+    gains = np.zeros(s.listed.size)
+    U = np.empty((0, s.q.size))
+    v = np.empty(0)
     for unit in range(gains.size):
         if not s.listed[unit]:
-            gains[unit] = _gain(s, unit, nothing, np.empty(0), L, z)
+            gains[unit] = _gain(s, unit, U, v, L, z)
     return gains
 
 
 @inlined_kernel
 def _is_incomplete(s):  # type: ignore[no-untyped-def]
     """Whether columns of groups on the list take no part, as they depend on others."""
-    missing = -s.counts[1]
-    for p in range(s.counts[0]):
+    missing = -s.n_columns[0]
+    for p in range(s.n_units[0]):
         for column in range(s.starts[s.units[p]], s.starts[s.units[p] + 1]):
-            missing += s.floor[column] < np.inf
+            missing += s.min_q[column] < np.inf
     return missing > 0
 
 
@@ -149,11 +167,15 @@ def _try_each(s, least):  # type: ignore[no-untyped-def]
     Where columns take no part, they may do so without another group, and no formula says what is
     then explained.
     """
-    before, order = explained(s), s.units[: s.counts[0]].copy()
-    costs, allowed = np.zeros(s.listed.size), np.ones(s.listed.size, np.bool_)
-    best, best_out, best_unit = least, NONE, NONE
+    before = explained(s)
+    order = s.units[: s.n_units[0]].copy()
+    costs = np.zeros(s.listed.size)
+    allowed = np.ones(s.listed.size, np.bool_)
+    best = least
+    best_out = NONE
+    best_unit = NONE
     for out in order:
-        exchange(s, find_position(s.units, s.counts[0], out), NONE)
+        exchange(s, find_position(s.units, s.n_units[0], out), NONE)
         costs[out] = before - explained(s)
         if not s.fixed[out]:
             gains = join_gains_of_groups(s)
@@ -162,26 +184,33 @@ def _try_each(s, least):  # type: ignore[no-untyped-def]
             for unit in range(gains.size):
                 gain = gains[unit] - costs[out]
                 if unit != out and allowed[unit] and gain > best + EQUAL * abs(best):
-                    best, best_out, best_unit = gain, out, unit
+                    best = gain
+                    best_out = out
+                    best_unit = unit
         exchange(s, NONE, out)
     losses = np.empty(order.size)
     for p in range(order.size):
         losses[p] = costs[s.units[p]]
-    return losses, find_position(s.units, s.counts[0], best_out), best_unit
+    return losses, find_position(s.units, s.n_units[0], best_out), best_unit
+
+
+@inlined_kernel
+def _split(s):  # type: ignore[no-untyped-def]
+    """``split_list`` of the list."""
+    return split_list(s.support, s.n_columns[0], s.units, s.n_units[0], s.starts, s.w, s.M, s.T)
 
 
 @inlined_kernel
 def losses_of_groups(s):  # type: ignore[no-untyped-def]
     """What doing without each group on the list costs."""
-    n, size = s.counts[0], s.counts[1]
     if _is_incomplete(s):
         return _try_each(s, np.inf)[0]
-    return split_list(s.support, size, s.units, n, s.starts, s.w, s.M, s.T)[3]
+    return _split(s)[3]
 
 
 @kernel
 def _loss_beside(Y, e, first, last, B):  # type: ignore[no-untyped-def]
-    """eᵀ (I + YᵀY)⁻¹ e of a group, whose columns are those from ``first`` to ``last``."""
+    """Compute eᵀ (I + YᵀY)⁻¹ e of a group, whose columns are those from ``first`` to ``last``."""
     loss = 0.0
     for i in range(first, last):
         value = e[i]
@@ -201,16 +230,23 @@ def _loss_beside(Y, e, first, last, B):  # type: ignore[no-untyped-def]
 
 
 @inlined_kernel
-def _regress_list(U, v, low, L, z, Y, e, squares):  # type: ignore[no-untyped-def]
-    """Y, e and the squares of the columns of Y, beside a group whose columns begin at ``low``."""
+def _solve_for_list(U, v, low, L, z, Y, e, squares):  # type: ignore[no-untyped-def]
+    """Compute Y = L⁻¹Uᵀ, e = v + Yᵀz and the squared norms of the columns of Y.
+
+    ``low`` is the first column of the group that joins.
+    """
     for i in range(v.size):
-        e[i], squares[i] = v[i], 0.0
+        e[i] = v[i]
+        squares[i] = 0.0
     for a in range(Y.shape[0]):
-        row, inverse, slope = Y[a], 1.0 / L[a, a], z[a]
+        row = Y[a]
+        inverse = 1.0 / L[a, a]
+        slope = z[a]
         for i in range(v.size):
             row[i] = U[i, low + a]
         for b in range(a):
-            factor, earlier = L[a, b], Y[b]
+            factor = L[a, b]
+            earlier = Y[b]
             for i in range(v.size):
                 row[i] -= factor * earlier[i]
         for i in range(v.size):
@@ -223,23 +259,27 @@ def _regress_list(U, v, low, L, z, Y, e, squares):  # type: ignore[no-untyped-de
 def best_exchange_of_groups(s, least):  # type: ignore[no-untyped-def]
     """Position and group of the best exchange; −1 if none lowers the objective by ``least``.
 
-    No exchange gains more than the group that joins would beside all others. Beside it, to do
-    without O costs eᵀ (I + YᵀY)⁻¹ e with Y = L⁻¹Uᵀ and e = v + Yᵀz, which is e·e / (1 + ‖Y‖²) at
-    least.
+    No exchange gains more than the group that joins would beside all others.
     """
-    n, size = s.counts[0], s.counts[1]
     if _is_incomplete(s):
         return _try_each(s, least)[1:]
-    U, v, ends, losses = split_list(s.support, size, s.units, n, s.starts, s.w, s.M, s.T)
+    U, v, ends, losses = _split(s)
     L, z = _room_for(s)
-    room, B = np.empty((z.size, size)), np.empty((size, size))
-    e, squares, slopes = np.empty(size), np.empty(size), np.empty(z.size)
-    best, best_p, best_unit = least, NONE, NONE
+    size = s.n_columns[0]
+    room = np.empty((z.size, size))
+    B = np.empty((size, size))
+    e = np.empty(size)
+    squares = np.empty(size)
+    slopes = np.empty(z.size)
     allowed = np.ones(1, np.bool_)
+    best = least
+    best_p = NONE
+    best_unit = NONE
     for unit in range(s.listed.size):
         if s.listed[unit]:
             continue
-        low, high = s.starts[unit], s.starts[unit + 1]
+        low = s.starts[unit]
+        high = s.starts[unit + 1]
         joining = _gain(s, unit, U[:0], v[:0], L, z)
         if joining <= best:
             continue
@@ -247,13 +287,15 @@ def best_exchange_of_groups(s, least):  # type: ignore[no-untyped-def]
         for a in range(high - low):
             every &= L[a, a] > 0.0
         Y = room[: high - low]
-        _regress_list(U, v, low, L, z, Y, e, squares)
-        for p in range(n):
+        _solve_for_list(U, v, low, L, z, Y, e, squares)
+        for p in range(s.n_units[0]):
             if s.fixed[s.units[p]]:
                 continue
-            first, last = ends[p - 1] if p > 0 else 0, ends[p]
+            first = ends[p - 1] if p > 0 else 0
+            last = ends[p]
             if every:
-                change, norm = 0.0, 1.0
+                change = 0.0
+                norm = 1.0
                 for i in range(first, last):
                     change += e[i] * e[i]
                     norm += squares[i]
@@ -266,13 +308,15 @@ def best_exchange_of_groups(s, least):  # type: ignore[no-untyped-def]
                 if s.limited:
                     find_allowed(s.limits, s.units, p, unit, allowed)
                 if allowed[0]:
-                    best, best_p, best_unit = gain, p, unit
+                    best = gain
+                    best_p = p
+                    best_unit = unit
     return best_p, best_unit
 
 
 @kernel
 def gains_outside(  # type: ignore[no-untyped-def]
-    T, rows, g, blocks, block_starts, starts, asked, floor, U, v, ends, losses, allowed, joins
+    T, rows, g, blocks, block_starts, starts, asked, min_q, U, v, ends, losses, allowed, joins
 ):
     """Gain of the best exchange of a list with each of some groups, or of its joining.
 
@@ -280,7 +324,7 @@ def gains_outside(  # type: ignore[no-untyped-def]
     ----------
     T, rows : ndarrays of shape (m, d)
         M H and H of the support with all columns, group by group.
-    g, floor : ndarrays of shape (d,)
+    g, min_q : ndarrays of shape (d,)
         Half the gradient, and what must be left of a column for it to take part.
     blocks, block_starts, starts : ndarrays
         H with the ridge of each group, one after the other; where they and the columns begin.
@@ -293,14 +337,18 @@ def gains_outside(  # type: ignore[no-untyped-def]
     joins : bool
         Whether groups may join without another leaving.
     """
-    n, largest = ends.size, 0
+    n = ends.size
+    largest = 0
     for group in asked:
         largest = max(largest, starts[group + 1] - starts[group])
-    S, work = np.empty((largest, largest)), np.empty((largest, largest))
-    q, slopes = np.empty(largest), np.empty(largest)
+    S = np.empty((largest, largest))
+    work = np.empty((largest, largest))
+    q = np.empty(largest)
+    slopes = np.empty(largest)
     gains = np.full(asked.size, -np.inf)
     for number in range(asked.size):
-        low, high = starts[asked[number]], starts[asked[number] + 1]
+        low = starts[asked[number]]
+        high = starts[asked[number] + 1]
         at = block_starts[asked[number]]
         for a in range(high - low):
             for b in range(a + 1):
@@ -313,9 +361,9 @@ def gains_outside(  # type: ignore[no-untyped-def]
             last = ends[p] if p < n else first
             loss = losses[p] if p < n else 0.0
             if allowed[p, number] and loss < np.inf:
+                gone = U[first:last, low:high]
                 gain = group_gain(
-                    S, q, g[low:high], floor[low:high], U[first:last, low:high], v[first:last],
-                    work, slopes,
-                )  # fmt: skip
+                    S, q, g[low:high], min_q[low:high], gone, v[first:last], work, slopes
+                )
                 gains[number] = max(gains[number], gain - loss)
     return gains

@@ -20,7 +20,8 @@ from .gain import keeps_signs
 # A column without cost is taken to cost this, where gains are compared per cost.
 MIN_COST = 1e-12
 # Answers of ``must_leave`` that are no positions.
-FEASIBLE, STUCK = np.int64(-1), np.int64(-2)
+FEASIBLE = np.int64(-1)
+STUCK = np.int64(-2)
 
 
 class ExchangeLimits(NamedTuple):
@@ -124,19 +125,30 @@ def signs_stay(s, position, column, numerator, denominator):  # type: ignore[no-
     The numerator and the denominator are those of ``exchange_terms``.
     """
     return not s.signed or keeps_signs(
-        s.limits.sign, s.support, s.counts[1], s.limits.sign[column], s.w, s.M, s.T, position,
-        column, numerator, denominator,
-    )  # fmt: skip
+        s.limits.sign,
+        s.support,
+        s.n_columns[0],
+        s.limits.sign[column],
+        s.w,
+        s.M,
+        s.T,
+        position,
+        column,
+        numerator,
+        denominator,
+    )
 
 
 @kernel
 def _wrong_sign(sign, s, losses):  # type: ignore[no-untyped-def]
     """Position of the coefficient of a wrong sign that explains most; −1 if there is none."""
-    most, winner = 0.0, FEASIBLE
-    for p in range(s.counts[0]):
+    most = 0.0
+    winner = FEASIBLE
+    for p in range(s.n_units[0]):
         wrong = sign[s.units[p]] * s.w[p] < 0.0
         if wrong and (winner < 0 or losses[p] > most):
-            most, winner = losses[p], p
+            most = losses[p]
+            winner = p
     return winner
 
 
@@ -154,19 +166,23 @@ def must_leave(limits, s, losses, kept, top):  # type: ignore[no-untyped-def]
         −1 if the list is feasible, −2 if ``kept`` and the units that cannot leave are too many.
     """
     position = _wrong_sign(limits.sign, s, losses) if limits.signed else FEASIBLE
-    over_family_limit, over_budget = False, limits.budget[0] < 0.0
+    over_budget = limits.budget[0] < 0.0
+    over_family_limit = False
     for family in range(limits.room.size):
         over_family_limit |= limits.room[family] < 0
-    too_long = s.counts[0] + limits.absent[0] > top
+    too_long = s.n_units[0] + limits.absent[0] > top
     if position < 0 and (over_family_limit or over_budget or too_long):
-        least, position = np.inf, STUCK
-        for p in range(s.counts[0]):
-            unit, loss = s.units[p], losses[p]
+        least = np.inf
+        position = STUCK
+        for p in range(s.n_units[0]):
+            unit = s.units[p]
+            loss = losses[p]
             eligible = unit != kept and not s.fixed[unit]
             if over_family_limit:
                 eligible &= limits.room[limits.family[unit]] < 0
             if over_budget and not over_family_limit:
                 loss /= max(limits.cost[unit], MIN_COST)
             if eligible and loss < least:
-                least, position = loss, p
+                least = loss
+                position = p
     return position

@@ -6,7 +6,7 @@ What a move gains is answered by ``columns`` or ``groups``; all else is the same
 import numpy as np
 
 from ...utils.jit import inlined_kernel, kernel
-from .columns import best_exchange_of_columns, best_join_of_columns
+from .columns import best_exchange_of_columns, join_gains_of_columns, losses_of_columns
 from .groups import best_exchange_of_groups, join_gains_of_groups, losses_of_groups
 from .limits import STUCK, find_allowed, must_leave, signs_stay
 from .state import EQUAL, depends, explained, find_position, least_gain, places
@@ -18,11 +18,7 @@ def join_gains(s):  # type: ignore[no-untyped-def]
     """What each unit gains by joining, whatever it costs; 0 for those that cannot."""
     if s.starts.size > 0:
         return join_gains_of_groups(s)
-    gains = np.zeros(s.q.size)
-    for j in range(gains.size):
-        if s.q[j] > s.floor[j]:
-            gains[j] = s.g[j] * s.g[j] / s.q[j]
-    return gains
+    return join_gains_of_columns(s)
 
 
 @kernel
@@ -30,38 +26,7 @@ def leaving_losses(s):  # type: ignore[no-untyped-def]
     """What doing without each unit on the list costs."""
     if s.starts.size > 0:
         return losses_of_groups(s)
-    losses = np.empty(s.counts[0])
-    for p in range(losses.size):
-        losses[p] = s.w[p] * s.w[p] / s.M[p, p]
-    return losses
-
-
-@inlined_kernel
-def best_join(s):  # type: ignore[no-untyped-def]
-    """Unit that lowers the objective most by joining, and by how much; −1 if none can."""
-    if s.starts.size == 0:
-        return best_join_of_columns(s)
-    gains = join_gains(s)
-    allowed = np.ones(gains.size, np.bool_)
-    if s.limited:
-        find_allowed(s.limits, s.units, NONE, 0, allowed)
-    best, winner = 0.0, NONE
-    for unit in range(gains.size):
-        if allowed[unit] and gains[unit] > best * (1.0 + EQUAL):
-            best, winner = gains[unit], unit
-    return winner, best
-
-
-@inlined_kernel
-def best_leave(s):  # type: ignore[no-untyped-def]
-    """Position of the unit that costs least to do without; −1 if none may leave."""
-    losses = leaving_losses(s)
-    best, winner = np.inf, NONE
-    for p in range(losses.size):
-        unit, loss = s.units[p], losses[p]
-        if not s.fixed[unit] and (loss < best or (loss == best and unit < s.units[winner])):
-            best, winner = loss, p
-    return winner
+    return losses_of_columns(s)
 
 
 @inlined_kernel
@@ -73,20 +38,55 @@ def best_exchange(s, least):  # type: ignore[no-untyped-def]
 
 
 @inlined_kernel
-def bar(s, unit):  # type: ignore[no-untyped-def]
-    """Keep a unit from joining until ``unbar`` is called."""
-    first, last = unit, unit + 1
-    if s.starts.size > 0:
-        first, last = s.starts[unit], s.starts[unit + 1]
-    for column in range(first, last):
-        s.floor[column] = np.inf
+def best_join(s):  # type: ignore[no-untyped-def]
+    """Unit that lowers the objective most by joining, and by how much; −1 if none can."""
+    gains = join_gains(s)
+    allowed = np.ones(gains.size, np.bool_)
+    if s.limited:
+        find_allowed(s.limits, s.units, NONE, 0, allowed)
+    best = 0.0
+    winner = NONE
+    for unit in range(gains.size):
+        better = allowed[unit] and gains[unit] > best * (1.0 + EQUAL)
+        # Signs are of columns: there are none where units are groups.
+        if better and signs_stay(s, NONE, unit, s.g[unit], s.q[unit]):
+            best = gains[unit]
+            winner = unit
+    return winner, best
 
 
 @inlined_kernel
-def unbar(s, floor):  # type: ignore[no-untyped-def]
-    """Let all units join again, given the floors before."""
-    for column in range(floor.size):
-        s.floor[column] = floor[column]
+def best_leave(s):  # type: ignore[no-untyped-def]
+    """Position of the unit that costs least to do without; −1 if none may leave."""
+    losses = leaving_losses(s)
+    best = np.inf
+    winner = NONE
+    for p in range(losses.size):
+        unit = s.units[p]
+        better = losses[p] < best or (losses[p] == best and unit < s.units[winner])
+        if better and not s.fixed[unit]:
+            best = losses[p]
+            winner = p
+    return winner
+
+
+@inlined_kernel
+def bar(s, unit):  # type: ignore[no-untyped-def]
+    """Keep a unit from joining until ``unbar`` is called."""
+    first = unit
+    end = unit + 1
+    if s.starts.size > 0:
+        first = s.starts[unit]
+        end = s.starts[unit + 1]
+    for column in range(first, end):
+        s.min_q[column] = np.inf
+
+
+@inlined_kernel
+def unbar(s, min_q):  # type: ignore[no-untyped-def]
+    """Let all units join again, given ``min_q`` before."""
+    for column in range(min_q.size):
+        s.min_q[column] = min_q[column]
 
 
 @inlined_kernel
@@ -103,45 +103,45 @@ def repair(s, kept, top):  # type: ignore[no-untyped-def]
 
 
 @inlined_kernel
-def _required_that_helps(s):  # type: ignore[no-untyped-def]
-    """A required column at 0 that its sign would now let help; −1 if there is none."""
+def _released_column(s):  # type: ignore[no-untyped-def]
+    """A required column at 0 whose sign no longer holds it there; −1 if there is none."""
     winner = NONE
     if s.limits.absent[0] > 0:
         least = least_gain(explained(s), s.tolerance, s.min_gain)
         for j in range(s.q.size):
-            helps = s.floor[j] < s.q[j] and s.g[j] ** 2 > least * s.q[j]
+            helps = s.min_q[j] < s.q[j] and s.g[j] ** 2 > least * s.q[j]
             if s.limits.required[j] and helps and signs_stay(s, NONE, j, s.g[j], s.q[j]):
                 winner = j
     return winner
 
 
-@inlined_kernel
+@kernel
 def settle(s):  # type: ignore[no-untyped-def]
-    """Exchange units until no single exchange lowers the objective; what is then explained."""
+    """Exchange units until no single exchange lowers the objective; return what is explained."""
     before = explained(s)
-    floor = s.floor.copy()
+    min_q = s.min_q.copy()
     barred = False
     while True:
         position, unit = best_exchange(s, least_gain(before, s.tolerance, s.min_gain))
         if position < 0:
-            free = _required_that_helps(s)
-            if free < 0:
+            released = _released_column(s)
+            if released < 0:
                 break
-            join(s, free)
+            join(s, released)
             before = explained(s)
             continue
-        left = s.units[position]
+        gone = s.units[position]
         exchange(s, position, unit)
         after = explained(s)
         if depends(s) or not after > before:
             # What the formula promised was rounding. It may promise forever.
-            exchange(s, find_position(s.units, s.counts[0], unit), left)
+            exchange(s, find_position(s.units, s.n_units[0], unit), gone)
             bar(s, unit)
             barred = True
         else:
             before = after
     if barred:
-        unbar(s, floor)
+        unbar(s, min_q)
     return before
 
 
@@ -149,7 +149,7 @@ def settle(s):  # type: ignore[no-untyped-def]
 def _grow(s):  # type: ignore[no-untyped-def]
     """Add the unit that helps most; False when none is left that adds anything."""
     least = least_gain(explained(s), s.tolerance, s.min_gain)
-    floor = s.floor.copy()
+    min_q = s.min_q.copy()
     grown = False
     barred = False
     while not grown:
@@ -164,7 +164,7 @@ def _grow(s):  # type: ignore[no-untyped-def]
             bar(s, unit)
             barred = True
     if barred:
-        unbar(s, floor)
+        unbar(s, min_q)
     return grown
 
 
@@ -193,14 +193,14 @@ def take_in_fixed(s):  # type: ignore[no-untyped-def]
         The places that they take.
     """
     grouped = s.starts.size > 0
-    if s.counts[0] == 0:
+    if s.n_units[0] == 0:
         for unit in range(s.fixed.size):
-            if s.fixed[unit] and (grouped or s.q[unit] > s.floor[unit]):
+            if s.fixed[unit] and (grouped or s.q[unit] > s.min_q[unit]):
                 join(s, unit)
                 if depends(s):
                     remove(s, unit)
         if s.limited and s.limits.signed:
-            for p in range(s.counts[0]):
+            for p in range(s.n_units[0]):
                 column = s.units[p]
                 s.limits.required[column] = s.limits.sign[column] != 0
             repair(s, NONE, s.units.size)

@@ -19,13 +19,11 @@ NONE = np.int64(-1)
 
 @inlined_kernel
 def _add_to_groups(s, row, factor):  # type: ignore[no-untyped-def]
-    """Add the products of a row of T to what is left of H on each group."""
+    """Add the products of a row of T to the Schur complement of each group."""
     for group in range(s.starts.size - 1):
-        low, size, at = (
-            s.starts[group],
-            s.starts[group + 1] - s.starts[group],
-            s.block_starts[group],
-        )
+        low = s.starts[group]
+        size = s.starts[group + 1] - low
+        at = s.block_starts[group]
         for a in range(1, size):
             for b in range(a):
                 s.S[at + a * size + b] += factor * row[low + a] * row[low + b]
@@ -33,13 +31,14 @@ def _add_to_groups(s, row, factor):  # type: ignore[no-untyped-def]
 
 @kernel
 def compute_group(s, group):  # type: ignore[no-untyped-def]
-    """Compute what the support leaves of H on a group."""
-    low, at = s.starts[group], s.block_starts[group]
+    """Compute the Schur complement of a group."""
+    low = s.starts[group]
+    at = s.block_starts[group]
     size = s.starts[group + 1] - low
     for a in range(1, size):
         for b in range(a):
             value = s.H[low + a, low + b]
-            for p in range(s.counts[1]):
+            for p in range(s.n_columns[0]):
                 value -= s.T[p, low + a] * s.H[s.support[p], low + b]
             s.S[at + a * size + b] = value
 
@@ -47,8 +46,12 @@ def compute_group(s, group):  # type: ignore[no-untyped-def]
 @kernel
 def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     """Column ``a`` joins the support, by rank-one updates."""
-    k, d = s.counts[1], s.q.size
-    M, w, T, row = s.M, s.w, s.T, s.H[a]
+    k = s.n_columns[0]
+    d = s.q.size
+    M = s.M
+    w = s.w
+    T = s.T
+    row = s.H[a]
     left = s.q[a]
     u = np.empty(k)
     h = np.empty(k)
@@ -61,7 +64,8 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
-        r, own = residual[:m], row[low:high]
+        r = residual[:m]
+        own = row[low:high]
         for j in range(m):
             r[j] = own[j]
         for p in range(k):
@@ -69,11 +73,13 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
             factor = h[p]
             for j in range(m):
                 r[j] -= factor * t[j]
-        qs, new = s.q[low:high], T[k, low:high]
+        qs = s.q[low:high]
+        new = T[k, low:high]
         for j in range(m):
             qs[j] -= r[j] * r[j] * inverse
             new[j] = r[j] * inverse
-        gs, w_a = s.g[low:high], w[k]
+        gs = s.g[low:high]
+        w_a = w[k]
         for j in range(m):
             gs[j] += r[j] * w_a
         for p in range(k):
@@ -94,7 +100,7 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     s.support[k] = a
     # A column of the support is no candidate: infinitely much would be left to explain.
     s.q[a] = np.inf
-    s.counts[1] += 1
+    s.n_columns[0] += 1
 
 
 @inlined_kernel
@@ -110,8 +116,11 @@ def _move_position(s, last, p):  # type: ignore[no-untyped-def]
 @inlined_kernel
 def _sweep_out(s, p):  # type: ignore[no-untyped-def]
     """The column at position ``p`` of the support leaves, by rank-one updates."""
-    k, d = s.counts[1], s.q.size
-    M, w, T = s.M, s.w, s.T
+    k = s.n_columns[0]
+    d = s.q.size
+    M = s.M
+    w = s.w
+    T = s.T
     i = s.support[p]
     inverse = 1.0 / M[p, p]
     column = np.empty(k)
@@ -123,10 +132,12 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
-        gone, qs = T[p, low:high], s.q[low:high]
+        gone = T[p, low:high]
+        qs = s.q[low:high]
         for j in range(m):
             qs[j] += gone[j] * gone[j] * inverse
-        gs, w_i = s.g[low:high], w[p]
+        gs = s.g[low:high]
+        w_i = w[p]
         for j in range(m):
             gs[j] -= gone[j] * w_i * inverse
         for o in range(k):
@@ -153,7 +164,7 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
     w[p] = w[last]
     if p != last:
         _move_position(s, last, p)
-    s.counts[1] -= 1
+    s.n_columns[0] -= 1
 
 
 @kernel
@@ -162,19 +173,21 @@ def refactorise(s):  # type: ignore[no-untyped-def]
 
     The members join an empty support, the one of which most is left first.
     """
-    size = s.counts[1]
+    size = s.n_columns[0]
     members = s.support[:size].copy()
-    s.counts[1] = s.counts[2] = 0
+    s.n_columns[0] = 0
+    s.n_updates[0] = 0
     for group in range(s.starts.size - 1):
         compute_group(s, group)
     for j in range(s.q.size):
-        s.q[j] = s.whole[j]
+        s.q[j] = s.ridged_diagonal[j]
         s.g[j] = s.delta[j]
     for k in range(size):
         best = k
         for p in range(k + 1, size):
-            a, b = members[p], members[best]
-            if s.q[a] * s.whole[b] > s.q[b] * s.whole[a]:
+            a = members[p]
+            b = members[best]
+            if s.q[a] * s.ridged_diagonal[b] > s.q[b] * s.ridged_diagonal[a]:
                 best = p
         members[k], members[best] = members[best], members[k]
         _sweep_in(s, members[k])
@@ -183,19 +196,19 @@ def refactorise(s):  # type: ignore[no-untyped-def]
 @kernel
 def _take_in(s, column):  # type: ignore[no-untyped-def]
     """Add a column to the support."""
-    costly = s.q[column] < _COSTLY * s.whole[column]
+    costly = s.q[column] < _COSTLY * s.ridged_diagonal[column]
     _sweep_in(s, column)
-    s.counts[2] += 1
-    if costly or s.counts[2] >= _REFACTORISE_AFTER:
+    s.n_updates[0] += 1
+    if costly or s.n_updates[0] >= _REFACTORISE_AFTER:
         refactorise(s)
 
 
 @kernel
 def _take_out(s, position):  # type: ignore[no-untyped-def]
     """Remove the column at a position of the support."""
-    costly = s.M[position, position] * s.whole[s.support[position]] * _COSTLY > 1
+    costly = s.M[position, position] * s.ridged_diagonal[s.support[position]] * _COSTLY > 1
     _sweep_out(s, position)
-    s.counts[2] += 1
+    s.n_updates[0] += 1
     if costly:
         refactorise(s)
 
@@ -204,10 +217,10 @@ def _take_out(s, position):  # type: ignore[no-untyped-def]
 def _take_in_group(s, group):  # type: ignore[no-untyped-def]
     """Add the columns of a group to the support, but for those that depend on others."""
     for column in range(s.starts[group], s.starts[group + 1]):
-        if s.floor[column] < s.q[column] < np.inf:
+        if s.min_q[column] < s.q[column] < np.inf:
             _take_in(s, column)
             if depends(s):
-                _take_out(s, find_position(s.support, s.counts[1], column))
+                _take_out(s, find_position(s.support, s.n_columns[0], column))
 
 
 @inlined_kernel
@@ -217,12 +230,12 @@ def _take_out_group(s, group):  # type: ignore[no-untyped-def]
     What depended on them joins, if it is of a group on the list.
     """
     for column in range(s.starts[group], s.starts[group + 1]):
-        position = find_position(s.support, s.counts[1], column)
+        position = find_position(s.support, s.n_columns[0], column)
         if position >= 0:
             _take_out(s, position)
     compute_group(s, group)
     if s.may_depend:
-        for p in range(s.counts[0]):
+        for p in range(s.n_units[0]):
             _take_in_group(s, s.units[p])
 
 
@@ -232,11 +245,11 @@ def exchange(s, position, unit):  # type: ignore[no-untyped-def]
     if position >= 0:
         gone = s.units[position]
         s.listed[gone] = False
-        s.counts[0] -= 1
+        s.n_units[0] -= 1
         if s.limited:
             count(s.limits, gone, -1)
         if s.starts.size > 0:
-            s.units[position] = s.units[s.counts[0]]
+            s.units[position] = s.units[s.n_units[0]]
             _take_out_group(s, gone)
         else:
             _take_out(s, position)
@@ -245,11 +258,11 @@ def exchange(s, position, unit):  # type: ignore[no-untyped-def]
         if s.limited:
             count(s.limits, unit, 1)
         if s.starts.size > 0:
-            s.units[s.counts[0]] = unit
+            s.units[s.n_units[0]] = unit
             _take_in_group(s, unit)
         else:
             _take_in(s, unit)
-        s.counts[0] += 1
+        s.n_units[0] += 1
 
 
 @inlined_kernel
@@ -267,7 +280,7 @@ def leave(s, position):  # type: ignore[no-untyped-def]
 @inlined_kernel
 def remove(s, unit):  # type: ignore[no-untyped-def]
     """Remove a unit."""
-    exchange(s, find_position(s.units, s.counts[0], unit), NONE)
+    exchange(s, find_position(s.units, s.n_units[0], unit), NONE)
 
 
 @inlined_kernel

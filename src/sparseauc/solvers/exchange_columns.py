@@ -1,0 +1,263 @@
+"""Lists of single columns.
+
+minimise F(w) + alpha‖w‖²   subject to   ‖w‖₀ ≤ k, and what restrictions allow
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..moments.base import HCache, StandardisedGram
+from ..utils.types import Array, Indices, Mask
+from .exchange import ExchangeLimits, Solution, solve_on
+from .outside import relative_gains
+from .restrictions import Restrictions
+from .signed import minimise_signed
+from .working_set import ListSearch, by_better_rank
+
+# Columns that differ by no more than this, on the standardised scale, are equal.
+EQUAL = 1e-12
+# Columns of the working set at first.
+FIRST = 300
+
+
+def exchange_path(
+    gram: StandardisedGram,
+    k_max: int,
+    alpha: float = 0.0,
+    restrictions: Restrictions | None = None,
+    cache: HCache | None = None,
+    *,
+    budget: float = np.inf,
+    first: int = FIRST,
+    thorough: bool = True,
+) -> list[Solution]:
+    """Best supports of every size up to ``k_max``, each such that no single exchange improves it.
+
+    Parameters
+    ----------
+    gram : StandardisedGram
+        The data.
+    k_max : int
+        Largest number of columns.
+    alpha : float, default=0.0
+        Ridge, on the standardised scale.
+    restrictions : Restrictions, optional
+        Without groups. A fixed column that is constant, or without a ridge depends linearly on
+        those before it, adds nothing and takes no place: its coefficient is 0. One whose sign holds
+        it at 0 takes its place.
+    cache : HCache, optional
+        What is known of H; ridges share it.
+    budget : float
+        What the columns of a list may cost together.
+    first : int
+        Columns of the working set at first.
+    thorough : bool, default=True
+        Whether to search on where single exchanges end. This finds lower objectives in about twice
+        the time; the AUC of new rows stays the same.
+
+    Returns
+    -------
+    list of Solution
+        One for each k, from the number of fixed columns to ``k_max``; shorter when fewer columns
+        carry everything there is to explain, all others depend on them, or signs or the budget let
+        no other join.
+    """
+    search = ColumnSearch(
+        gram, alpha, restrictions, cache, budget=budget, first=first, thorough=thorough
+    )
+    return search.path(k_max)
+
+
+class ColumnSearch(ListSearch):
+    """The search for one ridge and budget among single columns.
+
+    Parameters
+    ----------
+    gram, alpha, restrictions, cache, budget, first, thorough
+        As for ``exchange_path``.
+    """
+
+    def __init__(
+        self,
+        gram: StandardisedGram,
+        alpha: float,
+        restrictions: Restrictions | None = None,
+        cache: HCache | None = None,
+        *,
+        budget: float = np.inf,
+        first: int = FIRST,
+        thorough: bool = True,
+    ) -> None:
+        restrictions = restrictions or Restrictions()
+        self._budget = budget
+        limited = restrictions.families is not None or restrictions.signs is not None
+        paid = restrictions.costs is not None and budget < np.inf
+        # None where every list of the fixed columns and none excluded is feasible.
+        self._limits = restrictions if limited or paid else None
+        fixed = np.zeros(gram.n_features, np.bool_)
+        fixed[restrictions.fixed] = True
+        self._usable = gram.diagonal > 0
+        self._usable[restrictions.excluded] = False
+        if self._limits is not None:
+            self._usable &= restrictions.within_budget(gram.n_features, budget)
+        super().__init__(
+            _rank_columns(gram, alpha, fixed, self._usable, self._limits, budget),
+            fixed,
+            np.ones(fixed.size, np.int64),
+            gram,
+            alpha,
+            cache,
+            first=first,
+            thorough=thorough,
+        )
+
+    def _columns_of(self, units: Indices) -> Indices:
+        return units
+
+    def _starts(self) -> None:
+        return None
+
+    def _limits_of(self, units: Indices) -> ExchangeLimits | None:
+        return None if self._limits is None else self._limits.limits_of(units, self._budget)
+
+    def _gains_outside(self, lists: list[Indices]) -> Array:
+        self._fetch(lists)
+        return relative_gains(
+            self._gram,
+            self._cache,
+            lists,
+            self._alpha,
+            self._fixed,
+            self._usable & ~self._is_working,
+            self._limits_of(np.arange(self._usable.size)),
+            joins=self._exhausted,
+        )
+
+    def _solve(self, lists: list[Indices]) -> list[Solution]:
+        supports = replace_by_first_of_equals(
+            self._gram,
+            self._cache,
+            lists,
+            self._usable,
+            self._fixed,
+            self._is_working,
+            self._limits,
+            self._budget,
+        )
+        return [self._solve_on(support) for support in supports]
+
+    def _solve_on(self, support: Indices) -> Solution:
+        """Minimise on a support, with coefficients of the right signs."""
+        block = self._cache.block(support)
+        delta = self._gram.delta[support]
+        solution = solve_on(block, delta, support, self._alpha)
+        if self._limits is None or self._limits.right_signs(support, solution.coef):
+            return solution
+        # Rounding turned a coefficient, or an equal column took a place.
+        ridged = block + self._alpha * np.eye(support.size)
+        signs = self._limits.signs_of(support)
+        coef, explained = minimise_signed(ridged, delta, signs, np.zeros(support.size))
+        return Solution(support[coef != 0], coef[coef != 0], 1.0 - explained)
+
+
+def _rank_columns(
+    gram: StandardisedGram,
+    alpha: float,
+    fixed: Mask,
+    usable: Mask,
+    limits: Restrictions | None,
+    budget: float,
+) -> Indices:
+    """Columns by what each explains alone, fixed ones first; none that is not usable.
+
+    With a budget, by the better of two ranks: that by gain, and that by gain per cost.
+    """
+    gain = np.full(gram.n_features, -1.0)
+    np.divide(gram.delta**2, gram.diagonal + alpha, out=gain, where=usable)
+    if limits is not None and limits.signs is not None:
+        gain[usable & (limits.signs * gram.delta > 0)] = 0.0
+    if limits is not None and limits.costs is not None and budget < np.inf:
+        gain = by_better_rank(gain, limits.costs)
+        gain[~usable] = -np.inf
+    gain[fixed] = np.inf
+    return np.argsort(-gain, kind="stable")[: np.count_nonzero(usable | fixed)]
+
+
+def replace_by_first_of_equals(
+    gram: StandardisedGram,
+    cache: HCache,
+    supports: list[Indices],
+    usable: Mask,
+    fixed: Mask,
+    is_working: Mask,
+    limits: Restrictions | None,
+    budget: float,
+) -> list[Indices]:
+    """Put the first of equal columns in place of the one found; with a budget, the cheapest.
+
+    Parameters
+    ----------
+    gram : StandardisedGram
+    cache : HCache
+        With the block of H on the working set.
+    supports : list of ndarrays of int64
+    usable, fixed, is_working : bool ndarrays of shape (d,)
+        Columns that can be chosen, those that stay, and those of the working set.
+    limits : Restrictions or None
+        None where all lists are feasible.
+    budget : float
+        Of the lists.
+    """
+    asked = np.unique(np.concatenate(supports))
+    equals = _columns_alike(gram, asked[usable[asked] & ~fixed[asked]], usable)
+    if not equals:
+        return supports
+    outside = [column for column, twins in equals.items() if not is_working[twins].all()]
+    cache.fetch(np.array(outside, np.int64))
+    for column, twins in equals.items():
+        place = np.array([column])
+        rows = cache.part(place, twins) if column in outside else cache.block(place, twins)
+        # What is turned round serves as well, where its sign is turned round too.
+        same = np.abs(rows[0]) >= gram.diagonal[column] - EQUAL
+        if limits is not None:
+            signs = limits.signs_of(twins)
+            families = limits.families_of(twins)
+            own = twins == column
+            same &= signs * np.sign(rows[0]) == signs[own]
+            # Not one of another family, of which there may be enough.
+            same &= families == families[own]
+        equals[column] = twins[same]
+    return [_first_of(equals, support, limits, budget) for support in supports]
+
+
+def _columns_alike(gram: StandardisedGram, asked: Indices, usable: Mask) -> dict[int, Indices]:
+    """Usable columns with the same δ and diagonal as some that are asked, where there are any."""
+    size: Array = np.abs(gram.delta)
+    by_size = np.argsort(size)
+    first = np.searchsorted(size[by_size], size[asked] - EQUAL)
+    end = np.searchsorted(size[by_size], size[asked] + EQUAL)
+    alike: dict[int, Indices] = {}
+    for at in np.flatnonzero(end - first > 1).tolist():
+        column = int(asked[at])
+        twins = np.sort(by_size[first[at] : end[at]])
+        twins = twins[np.abs(gram.diagonal[twins] - gram.diagonal[column]) <= EQUAL]
+        twins = twins[usable[twins]]
+        if twins.size > 1:
+            alike[column] = twins
+    return alike
+
+
+def _first_of(
+    equals: dict[int, Indices], support: Indices, limits: Restrictions | None, budget: float
+) -> Indices:
+    """Put the first of equal columns, or the cheapest, in place of each column of a support."""
+    chosen = support.tolist()
+    for column in [j for j in chosen if j in equals]:
+        others = np.array([j for j in chosen if j != column], np.int64)
+        twins = np.setdiff1d(equals[column], others)
+        if limits is not None and limits.costs is not None and budget < np.inf:
+            costs = limits.extra_costs(np.union1d(others, limits.fixed), twins)
+            twins = twins[costs == costs.min()]
+        chosen[chosen.index(column)] = int(twins[0])
+    return np.array(sorted(chosen), np.int64)
