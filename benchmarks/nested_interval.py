@@ -18,7 +18,8 @@ from scipy.stats import norm
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.metrics import fast_auc
-from sparseauc.selection.confidence import auc_within, fit_rows, nested_scores
+from sparseauc.outcome import Binary
+from sparseauc.selection.confidence import fit_rows, nested_scores
 
 KINDS = {
     "12 columns": 12,
@@ -83,7 +84,8 @@ def compare(kind, n, shift, number, tuned):
         model = SparseAUCClassifierCV(random_state=0)
     nested = nested_scores(model, X, y, strata=strata, random_state=number)
     truth = true_auc(kind, shift, fit_rows(model, X, y, np.arange(n), strata=strata).coef_[0], rng)
-    plain = auc_within(nested.scores, y, strata, nested.folds if strata is not None else None)
+    within = () if strata is None else (strata, nested.folds)
+    plain = Binary(y > 0).interval_within(nested.scores, *within)
     return [
         (one.low <= truth <= one.high, one.low > 0.5, one.high - one.low)
         for one in (plain, nested.interval)

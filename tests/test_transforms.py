@@ -15,10 +15,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, choosing
 from sparseauc.cross_validation import cross_validate
 from sparseauc.datasets import make_outbreak
-from sparseauc.estimators import _validated
 from sparseauc.metrics import fast_auc
 from sparseauc.path.folds import SplitPlan
 from sparseauc.selection import column_table, near_equal_lists, point_score, replacements
@@ -297,7 +296,7 @@ def test_what_gains_nothing_on_the_first_folds_is_not_tried_on_others(table, gai
         tried.append((transforms is not None, len(plan.training)))
         return cross_validate(X, target, plan, *others, transforms=transforms, **settings)
 
-    monkeypatch.setattr(_validated, "cross_validate", search)
+    monkeypatch.setattr(choosing, "cross_validate", search)
     model = SparseAUCClassifierCV([1, 2, 3], log=False).fit(X, y)
     assert model.n_splits_ > 5
     every = [(False, model.n_splits_), (True, 5), (True, model.n_splits_)]

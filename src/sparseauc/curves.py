@@ -8,8 +8,10 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logit
 from scipy.stats import beta, binom
 
+from .defaults import CALIBRATION_RIDGE, SMALL_SLOPE
 from .solvers.logistic import logistic_regression
 from .utils.types import Array, Indices, Mask
 
@@ -17,6 +19,7 @@ __all__ = [
     "CalibrationBins",
     "binomial_limits",
     "calibration_bins",
+    "fit_calibration",
     "fit_logistic",
     "net_benefit",
     "roc_band",
@@ -188,6 +191,57 @@ def fit_logistic(scores: Array, positive: Mask, weight: Array | None = None) -> 
     if abs(slope) * scores.std() > 20:  # separated: the slope grows without end
         return np.nan, np.nan
     return float(slope), intercept
+
+
+def fit_calibration(
+    scores: Array, positive: Mask, weight: Array | None = None
+) -> dict[str, float | int]:
+    """Platt scaling: the map from out-of-fold scores to log odds, by logistic regression.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,) or (n, n_rounds)
+        Out-of-fold scores, of each round of cross-validation; NaN where there is none. Rounds are
+        not averaged: a mean of several models separates the classes better than any one of them.
+    positive : ndarray of bool of shape (n,)
+    weight : ndarray of shape (n,), optional
+
+    Returns
+    -------
+    dict
+        ``slope`` and ``intercept``; ``n_positive`` and ``n_negative``, the number of rows used;
+        ``prevalence``, the share of positives among them; and ``reversed``: whether the slope was
+        not positive. Rows would then lose their order, so the slope is replaced by a small one:
+        all rows have about the share of positives as probability.
+    """
+    scores = np.asarray(scores, np.float64).reshape(positive.size, -1)
+    known = ~np.isnan(scores)
+    used = known.any(axis=1) & (True if weight is None else weight > 0)
+    n_positive, n_negative = (int(np.count_nonzero(used & side)) for side in (positive, ~positive))
+    rows, rounds = np.nonzero(known)
+    values = scores[rows, rounds]
+    target = positive[rows]
+    share = None if weight is None else weight[rows]
+    # Next to no ridge: it keeps the slope finite where the score separates the classes, and unlike
+    # Platt's targets it does not depend on how many rows a weight stands for.
+    (slope,), intercept = logistic_regression(
+        values[:, None], target, share, ridge=CALIBRATION_RIDGE
+    )
+    prevalence = float(np.average(target, weights=share))
+    reversed_ = not slope > 0
+    if reversed_:
+        mean = float(np.average(values, weights=share))
+        spread = float(np.sqrt(np.average((values - mean) ** 2, weights=share)))
+        slope = SMALL_SLOPE / spread if spread > 0 else 1.0
+        intercept = float(logit(prevalence)) - slope * mean
+    return {
+        "slope": float(slope),
+        "intercept": float(intercept),
+        "n_positive": n_positive,
+        "n_negative": n_negative,
+        "prevalence": prevalence,
+        "reversed": reversed_,
+    }
 
 
 def net_benefit(probabilities: Array, positive: Mask, thresholds: Array) -> Array:

@@ -9,8 +9,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sparseauc.estimators import ConcordanceModel, ExchangeClassifier, SparseLinearClassifier
+from sparseauc.estimators import ConcordanceModel, SparseLinearClassifier
 from sparseauc.outcome import Outcome
+from sparseauc.selection.fitted_list import EXCHANGE_MODELS
 from sparseauc.utils.types import Floats
 
 from .reading import Table
@@ -64,7 +65,7 @@ def labels_for(classifier: Any, table: Table) -> npt.NDArray[Any]:
 
 def chooses_by_exchanges(classifier: Any) -> bool:
     """Whether a model chooses its list by the loss over pairs that exchanges lower."""
-    return isinstance(classifier, ExchangeClassifier | ConcordanceModel)
+    return isinstance(classifier, EXCHANGE_MODELS)
 
 
 def ridge_of(classifier: Any) -> float:

@@ -15,8 +15,8 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc.curves import fit_calibration
 from sparseauc.datasets import make_outbreak
-from sparseauc.estimators._sparse_auc_cv import fit_calibration
 from sparseauc.moments import class_moments
 from sparseauc.path.rules import ChanceWarning
 

@@ -125,7 +125,7 @@ def test_replacements(table, weighted):
 def test_lists_are_judged_by_the_concordance_of_validation_rows(table):
     X, y = table
     model = SparseConcordance(2, ALPHA).fit(X, y)
-    fitted = FittedList.from_model(model, X, y, times=True)
+    fitted = FittedList.from_model(model, X, y)
     lists, splits = [np.array([2, 5]), np.array([1, 5])], list(KFold(4).split(X))
     judged = validated_aucs(fitted, lists, splits)
     for (train, test), row in zip(splits, judged, strict=True):

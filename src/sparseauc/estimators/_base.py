@@ -271,12 +271,12 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         return tags
 
     def _check_training_data(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: Any, sample_weight: Any, device: str | None = None
     ) -> tuple[Any, Mask, Array | None]:
         """Check X, y and weights; return X or its chunks, the mask of positives, and weights."""
         # First, so that a refused fit does not look fitted.
         self._forget_fit()
-        if (device := getattr(self, "device", None)) is not None:
+        if device is not None:
             X = chunks_on_device(X, device)
         chunks = self._as_chunks(X, y, sample_weight)
         if chunks is not None:

@@ -48,12 +48,14 @@ def short_list_html(model: Any) -> str:
 def _about(model: Any) -> str:
     """What rows are ranked by, and the validation score where one is known."""
     text = " that rank rows by the time to their event"
+    measure = "concordance"
     if hasattr(model, "classes_"):
+        measure = "AUC"
         negative, positive = model.classes_.tolist()
         text = f" that rank {positive!r} above {negative!r}"
     if hasattr(model, "best_score_"):
         text += (
-            f"; ridge {model.alpha_:g}; {model._score_name} {model.best_score_:.3f} in "
+            f"; ridge {model.alpha_:g}; {measure} {model.best_score_:.3f} in "
             "cross-validation, chosen among many and so a little too good"
         )
     return text

@@ -1,6 +1,5 @@
 """SparseAUCClassifier: the best k columns for AUC."""
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,19 +8,29 @@ from sklearn.utils.validation import check_is_fitted
 from ..chunks import Chunks, score_chunks
 from ..defaults import CALIBRATION_RIDGE
 from ..errors import InputError
+from ..limits import Limits
 from ..moments import ClassMoments, Moments, StratifiedMoments
 from ..outcome import Binary
 from ..solvers.logistic import logistic_regression
 from ..strata import Weighting
 from ..utils.types import Array, Indices, Mask
-from ._base import checks_parameters, names_columns
-from ._exchange import ExchangeClassifier, ListOfK
+from ._base import SparseLinearClassifier, checks_parameters, names_columns
+from ._lists import (
+    LIST_CONSTRAINTS,
+    apply_fitted_strata,
+    check_limits,
+    choose_list,
+    class_means,
+    prove,
+    record_list,
+    record_proof,
+    record_strata,
+)
 
 _NONE: Indices = np.empty(0, np.int64)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SparseAUCClassifier(ListOfK, ExchangeClassifier):
+class SparseAUCClassifier(SparseLinearClassifier):
     """Rank positives above negatives with the best k columns.
 
     Minimises the squared pairwise loss of the AUC with a ridge,
@@ -107,14 +116,28 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
     (2000, 5)
     """
 
-    device: str | None = None
+    moments_: ClassMoments | StratifiedMoments
 
-    moments_: ClassMoments | StratifiedMoments = field(init=False)
+    _reads_chunks = True
+    _reads_maps_in_chunks = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ListOfK._parameter_constraints,
-        **ExchangeClassifier._parameter_constraints,
+        **LIST_CONSTRAINTS,
+        "device": [str, None],
     }
+
+    def __init__(
+        self,
+        k: int = 10,
+        alpha: float = 1.0,
+        *,
+        limits: Limits | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.limits = limits
+        self.device = device
 
     @checks_parameters()
     def fit(
@@ -149,11 +172,16 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         -------
         self
         """
-        X, positive, weight = self._check_training_data(X, y, sample_weight)
-        outcome = self._apply_strata(Binary(positive, weight), X, strata, stratum_weights)
-        self._choose_list(outcome.quadratic(X), *self._check_limits(), X.dtype)
+        X, positive, weight = self._check_training_data(X, y, sample_weight, self.device)
+        outcome = record_strata(self, Binary(positive, weight), X, strata, stratum_weights)
+        k, restrictions = check_limits(self)
+        moments = outcome.quadratic(X)
+        chunked = isinstance(X, Chunks)
+        found = choose_list(moments, k, self.alpha, restrictions, X.dtype, one_thread=chunked)
+        self._set_fitted(found.coef, *class_means(moments, X.dtype))
+        record_list(self, found)
         _balance_threshold(self, X, positive, weight)
-        if isinstance(X, Chunks):
+        if chunked:
             self.n_passes_ = X.n_passes
         return self
 
@@ -213,7 +241,11 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         self.moments_ = moments
         if isinstance(moments, StratifiedMoments):
             self.n_strata_ = moments.shares.size
-        return self._choose_list(moments, *self._check_limits(_missing(moments)), np.float64)
+        k, restrictions = check_limits(self, _missing(moments))
+        found = choose_list(moments, k, self.alpha, restrictions, np.float64, one_thread=True)
+        self._set_fitted(found.coef, *class_means(moments, np.float64))
+        record_list(self, found)
+        return self
 
     @names_columns
     def certify(
@@ -254,7 +286,15 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
         'optimal'
         """
         check_is_fitted(self, "coef_")
-        return self._prove(*self._moments_to_certify(X, y, sample_weight, strata), time_limit)
+        moments, missing = self._moments_to_certify(X, y, sample_weight, strata)
+        proof, found = prove(self, moments, missing, time_limit)
+        threshold = self.intercept_
+        same_columns = np.array_equal(found.coef != 0, self._get_support_mask())
+        self._set_fitted(found.coef, *class_means(moments, found.coef.dtype))
+        if same_columns:
+            self.intercept_ = threshold
+        record_proof(self, proof, found)
+        return self
 
     def _moments_to_certify(
         self, X: Any, y: Any, sample_weight: Any, strata: Any
@@ -264,11 +304,11 @@ class SparseAUCClassifier(ListOfK, ExchangeClassifier):
             if not hasattr(self, "moments_"):
                 raise InputError("certify needs the rows of the fit: certify(X, y)")
             return self.moments_.carefully(), _missing(self.moments_)
-        other = type(self)(device=self.device)
-        X, positive, weight = other._check_training_data(X, y, sample_weight)
+        other = type(self)()
+        X, positive, weight = other._check_training_data(X, y, sample_weight, self.device)
         if X.shape[1] != self.n_features_in_ or (other.classes_ != self.classes_).any():
             raise InputError("X and y have other columns or labels than those of the fit")
-        outcome = self._reapply_strata(Binary(positive, weight), X, strata)
+        outcome = apply_fitted_strata(self, Binary(positive, weight), X, strata)
         if not isinstance(X, Chunks):
             X = X.astype(np.float64, copy=False)
         return outcome.quadratic(X).carefully(), _NONE

@@ -1,30 +1,38 @@
 """SparseAUCClassifierCV: k, the ridge and the coefficients chosen by cross-validated AUC."""
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import logit
 from sklearn.utils._param_validation import StrOptions
 
+from ..choosing import Kind, Problem, Procedure, choose_by_validation
 from ..chunks import Chunks
 from ..cross_validation import mean_over_rounds
-from ..defaults import CALIBRATION_RIDGE, FEW_ROWS, SMALL_SLOPE
+from ..curves import fit_calibration
+from ..defaults import ALPHAS, FEW_ROWS, WIDE_ALPHAS
+from ..limits import Limits
 from ..outcome import Binary
 from ..path.folds import SplitPlan
-from ..path.rules import ChanceWarning
-from ..solvers.logistic import logistic_regression
+from ..path.path import Progress
+from ..path.rules import ChanceWarning, Rule
 from ..strata import Weighting
 from ..transforms import is_small
 from ..utils.types import Array, Mask
-from ._base import checks_parameters
-from ._exchange import ExchangeClassifier
-from ._validated import ValidatedList
+from ._base import SparseLinearClassifier, checks_parameters, frames_of_ours
+from ._lists import (
+    CV_CONSTRAINTS,
+    check_ridges,
+    class_means,
+    lengths_to_try,
+    record_choice,
+    record_strata,
+    report_choice,
+    warn_of_chance,
+)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
+class SparseAUCClassifierCV(SparseLinearClassifier):
     """Rank positives above negatives with few columns, their number chosen by cross-validation.
 
     For every training fold the whole path over k and ridges is computed from class moments, and
@@ -151,16 +159,44 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
     True
     """
 
-    coefficients: Literal["auto", "auc", "logistic"] = "auto"
-    device: str | None = None
-
     _calibrates = True
+    _reads_chunks = True
+    _reads_maps_in_chunks = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ValidatedList._parameter_constraints,
-        **ExchangeClassifier._parameter_constraints,
+        **CV_CONSTRAINTS,
         "coefficients": [StrOptions({"auto", "auc", "logistic"})],
+        "device": [str, None],
     }
+
+    def __init__(
+        self,
+        ks: Any = None,
+        alphas: Any = None,
+        *,
+        cv: Any = None,
+        rule: Literal["best", "1se"] | Rule = "best",
+        coefficients: Literal["auto", "auc", "logistic"] = "auto",
+        clip: Literal["auto"] | float | None = "auto",
+        log: Literal["auto"] | bool = "auto",
+        limits: Limits | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        verbose: int | Progress = 0,
+    ) -> None:
+        self.ks = ks
+        self.alphas = alphas
+        self.cv = cv
+        self.rule = rule
+        self.coefficients = coefficients
+        self.clip = clip
+        self.log = log
+        self.limits = limits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.device = device
+        self.verbose = verbose
 
     @checks_parameters(nested=True)
     def fit(
@@ -198,34 +234,50 @@ class SparseAUCClassifierCV(ValidatedList, ExchangeClassifier):
         -------
         self
         """
-        X, positive, weight = self._check_training_data(X, y, sample_weight)
-        outcome = self._apply_strata(Binary(positive, weight), X, strata, stratum_weights)
+        X, positive, weight = self._check_training_data(X, y, sample_weight, self.device)
+        outcome = record_strata(self, Binary(positive, weight), X, strata, stratum_weights)
         n, d = X.shape
-        tries_logistic = self.coefficients == "logistic" or (
-            self.coefficients == "auto" and is_small(n, d)
-        )
         chunked = isinstance(X, Chunks)
         # Splitters of rows that are read in chunks see labels and groups only.
         seen = positive if chunked else X
         splits = outcome.split(self.cv, seen, groups, self.random_state)
         plan = SplitPlan.from_splits(splits, n, weight)
+        alphas = check_ridges(self.alphas, ALPHAS if d < n else WIDE_ALPHAS)
+        ks, restrictions = lengths_to_try(self, n)
         smoothing = int(d < n and outcome.informative < FEW_ROWS)
-        found, coef, rounds = self._choose_by_validation(
-            X, outcome, plan, logistic=tries_logistic, smoothing=smoothing
+        choice = choose_by_validation(
+            Problem(X, outcome, plan, ks, alphas, restrictions),
+            Procedure(
+                self.rule,
+                self.clip,
+                self.log,
+                self._kinds(n, d),
+                smoothing,
+                self.n_jobs,
+                self.verbose,
+            ),
         )
+        record_choice(self, choice)
+        self.coefficients_ = str(choice.cv_results["param_coefficients"][choice.index])
         if chunked:
-            self.auc_error_ = found.score_error
+            self.auc_error_ = choice.score_error
             self.n_passes_ = X.n_passes
-        self._set_intercept(coef, found.quadratic)
-        score_in_log_odds(self, rounds, positive, weight, stacklevel=5)
+        coef = choice.coef.astype(X.dtype, copy=False)
+        self._set_fitted(coef, *class_means(choice.quadratic, X.dtype))
+        score_in_log_odds(self, choice.rounds, positive, weight)
+        report_choice(self, choice, f", {self.coefficients_} coefficients", "AUC")
         validated = np.flatnonzero(~np.isnan(self.out_of_fold_scores_))
-        self._report_choice(outcome.take(validated).chance_error, smoothing)
+        warn_of_chance(self, choice, outcome.take(validated).chance_error, smoothing, "AUC")
         return self
 
+    def _kinds(self, n: int, d: int) -> tuple[Kind, ...]:
+        """Return the kinds of coefficients that are compared for a table."""
+        if self.coefficients == "auto":
+            return ("auc", "logistic") if is_small(n, d) else ("auc",)
+        return (self.coefficients,)
 
-def score_in_log_odds(
-    model: Any, scores: Array, positive: Mask, weight: Array | None, stacklevel: int = 3
-) -> None:
+
+def score_in_log_odds(model: Any, scores: Array, positive: Mask, weight: Array | None) -> None:
     """Fold Platt scaling into ``coef_`` and ``intercept_``, and set ``platt_``.
 
     Parameters
@@ -237,8 +289,6 @@ def score_in_log_odds(
         in log odds become ``out_of_fold_scores_``.
     positive : ndarray of bool of shape (n,)
     weight : ndarray of shape (n,), optional
-    stacklevel : int, default=3
-        For the warning.
     """
     model.platt_ = found = fit_calibration(scores, positive, weight)
     slope, intercept = found["slope"], found["intercept"]
@@ -247,61 +297,10 @@ def score_in_log_odds(
             "out-of-fold scores do not rank positives above negatives: the coefficients are scaled "
             "down until the probability of every row is close to the share of positives",
             ChanceWarning,
-            stacklevel=stacklevel,
+            stacklevel=frames_of_ours(),
         )
     del found["reversed"]
     dtype = model.coef_.dtype
     model.intercept_ = (slope * model.intercept_ + intercept).astype(dtype, copy=False)
     model.coef_ = (slope * model.coef_).astype(dtype, copy=False)
     model.out_of_fold_scores_ = slope * mean_over_rounds(scores) + intercept
-
-
-def fit_calibration(
-    scores: Array, positive: Mask, weight: Array | None = None
-) -> dict[str, float | int]:
-    """Platt scaling: the map from out-of-fold scores to log odds, by logistic regression.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,) or (n, n_rounds)
-        Out-of-fold scores, of each round of cross-validation; NaN where there is none. Rounds are
-        not averaged: a mean of several models separates the classes better than any one of them.
-    positive : ndarray of bool of shape (n,)
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    dict
-        ``slope`` and ``intercept``; ``n_positive`` and ``n_negative``, the number of rows used;
-        ``prevalence``, the share of positives among them; and ``reversed``: whether the slope was
-        not positive. Rows would then lose their order, so the slope is replaced by a small one:
-        all rows have about the share of positives as probability.
-    """
-    scores = np.asarray(scores, np.float64).reshape(positive.size, -1)
-    known = ~np.isnan(scores)
-    used = known.any(axis=1) & (True if weight is None else weight > 0)
-    n_positive, n_negative = (int(np.count_nonzero(used & side)) for side in (positive, ~positive))
-    rows, rounds = np.nonzero(known)
-    values = scores[rows, rounds]
-    target = positive[rows]
-    share = None if weight is None else weight[rows]
-    # Next to no ridge: it keeps the slope finite where the score separates the classes, and unlike
-    # Platt's targets it does not depend on how many rows a weight stands for.
-    (slope,), intercept = logistic_regression(
-        values[:, None], target, share, ridge=CALIBRATION_RIDGE
-    )
-    prevalence = float(np.average(target, weights=share))
-    reversed_ = not slope > 0
-    if reversed_:
-        mean = float(np.average(values, weights=share))
-        spread = float(np.sqrt(np.average((values - mean) ** 2, weights=share)))
-        slope = SMALL_SLOPE / spread if spread > 0 else 1.0
-        intercept = float(logit(prevalence)) - slope * mean
-    return {
-        "slope": float(slope),
-        "intercept": float(intercept),
-        "n_positive": n_positive,
-        "n_negative": n_negative,
-        "prevalence": prevalence,
-        "reversed": reversed_,
-    }

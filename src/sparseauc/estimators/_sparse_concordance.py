@@ -1,6 +1,6 @@
 """SparseConcordance and SparseConcordanceCV: the best few columns for times to event."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -11,18 +11,36 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_weights
+from ..choosing import Problem, Procedure, choose_by_validation
 from ..defaults import CONCORDANCE_ALPHAS, CONCORDANCE_SMOOTHING, WIDE_CONCORDANCE_ALPHAS
 from ..errors import InputError
+from ..limits import Limits
 from ..moments.base import Quadratic
 from ..moments.pairs import PairMoments
 from ..outcome import Times
 from ..path.folds import SplitPlan
+from ..path.path import Progress
+from ..path.rules import Rule
 from ..strata import Weighting
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
 from ..utils.types import Array, Floats, Indices
-from ._base import checks_parameters, names_columns
-from ._exchange import ExchangeModel, ListOfK
-from ._validated import ValidatedList
+from ._base import SparseLinearModel, checks_parameters, names_columns
+from ._lists import (
+    CV_CONSTRAINTS,
+    LIST_CONSTRAINTS,
+    apply_fitted_strata,
+    check_limits,
+    check_ridges,
+    choose_list,
+    lengths_to_try,
+    prove,
+    record_choice,
+    record_list,
+    record_proof,
+    record_strata,
+    report_choice,
+    warn_of_chance,
+)
 
 _NONE: Indices = np.empty(0, np.int64)
 
@@ -36,21 +54,14 @@ def _has_hazards(model: Any) -> bool:
     )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class ConcordanceModel(ExchangeModel):
+class ConcordanceModel(SparseLinearModel):
     """Base of the models that rank rows by the time to their event."""
 
-    horizon: float | None = None
+    horizon: float | None
+    horizon_: float
+    hazards_: ProportionalHazards
 
     _reads_chunks = True
-
-    horizon_: float = field(init=False)
-    hazards_: ProportionalHazards = field(init=False)
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ExchangeModel._parameter_constraints,
-        "horizon": [Interval(Real, 0, None, closed="neither"), None],
-    }
 
     def predict(self, X: Any) -> Floats:
         """Score rows: the higher, the earlier the event is expected."""
@@ -133,11 +144,8 @@ class ConcordanceModel(ExchangeModel):
         self.horizon_ = times.check_horizon(self.horizon)
         return X, times, weight
 
-    def _outcome(self, times: SurvivalTimes, weight: Array | None) -> Times:
-        """Return what rows are ranked by."""
-        return Times(times, weight)
-
-    def _set_intercept(self, coef: npt.NDArray[Any], quadratic: Quadratic) -> Self:
+    def _set_centred(self, coef: Floats, quadratic: Quadratic) -> Self:
+        """Set ``coef_``, and ``intercept_`` so that the mean of the rows scores 0."""
         assert isinstance(quadratic, PairMoments)
         return self._set_coef(coef, coef @ quadratic.centre.astype(coef.dtype))
 
@@ -147,8 +155,7 @@ class ConcordanceModel(ExchangeModel):
         return tags
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SparseConcordance(ListOfK, ConcordanceModel):
+class SparseConcordance(ConcordanceModel):
     """Rank rows by the time to their event with the best k columns.
 
     Minimises the squared loss over comparable pairs, with a ridge,
@@ -212,9 +219,22 @@ class SparseConcordance(ListOfK, ConcordanceModel):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ListOfK._parameter_constraints,
-        **ConcordanceModel._parameter_constraints,
+        **LIST_CONSTRAINTS,
+        "horizon": [Interval(Real, 0, None, closed="neither"), None],
     }
+
+    def __init__(
+        self,
+        k: int = 10,
+        alpha: float = 1.0,
+        *,
+        limits: Limits | None = None,
+        horizon: float | None = None,
+    ) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.limits = limits
+        self.horizon = horizon
 
     @checks_parameters()
     def fit(
@@ -245,9 +265,13 @@ class SparseConcordance(ListOfK, ConcordanceModel):
         self
         """
         X, times, weight = self._check_times(X, y, sample_weight)
-        outcome = self._outcome(times, weight)
-        outcome = self._apply_strata(outcome, X, strata, stratum_weights)
-        return self._choose_list(outcome.quadratic(X), *self._check_limits(), X.dtype)
+        outcome = record_strata(self, Times(times, weight), X, strata, stratum_weights)
+        k, restrictions = check_limits(self)
+        quadratic = outcome.quadratic(X)
+        found = choose_list(quadratic, k, self.alpha, restrictions, X.dtype, one_thread=False)
+        self._set_centred(found.coef, quadratic)
+        record_list(self, found)
+        return self
 
     @names_columns
     def certify(
@@ -278,12 +302,15 @@ class SparseConcordance(ListOfK, ConcordanceModel):
         X, times, weight = other._check_times(X, y, sample_weight)
         if X.shape[1] != self.n_features_in_:
             raise InputError("X has other columns than that of the fit")
-        outcome = self._reapply_strata(self._outcome(times, weight), X, strata)
-        return self._prove(outcome.quadratic(X), _NONE, time_limit)
+        outcome = apply_fitted_strata(self, Times(times, weight), X, strata)
+        quadratic = outcome.quadratic(X)
+        proof, found = prove(self, quadratic, _NONE, time_limit)
+        self._set_centred(found.coef, quadratic)
+        record_proof(self, proof, found)
+        return self
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SparseConcordanceCV(ValidatedList, ConcordanceModel):
+class SparseConcordanceCV(ConcordanceModel):
     """Rank rows by the time to their event with few columns, their number cross-validated.
 
     For every training fold the whole path over k and ridges is computed, and every model is scored
@@ -359,16 +386,42 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
     (2,)
     """
 
-    scoring: Literal["uno", "harrell"] = "uno"
-
-    _score_name: ClassVar[str] = "concordance"
-    _default_alphas = CONCORDANCE_ALPHAS, WIDE_CONCORDANCE_ALPHAS
+    out_of_fold_scores_: Array
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ValidatedList._parameter_constraints,
-        **ConcordanceModel._parameter_constraints,
+        **CV_CONSTRAINTS,
         "scoring": [StrOptions({"uno", "harrell"})],
+        "horizon": [Interval(Real, 0, None, closed="neither"), None],
     }
+
+    def __init__(
+        self,
+        ks: Any = None,
+        alphas: Any = None,
+        *,
+        cv: Any = None,
+        rule: Literal["best", "1se"] | Rule = "best",
+        scoring: Literal["uno", "harrell"] = "uno",
+        horizon: float | None = None,
+        clip: Literal["auto"] | float | None = "auto",
+        log: Literal["auto"] | bool = "auto",
+        limits: Limits | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        verbose: int | Progress = 0,
+    ) -> None:
+        self.ks = ks
+        self.alphas = alphas
+        self.cv = cv
+        self.rule = rule
+        self.scoring = scoring
+        self.horizon = horizon
+        self.clip = clip
+        self.log = log
+        self.limits = limits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @checks_parameters(nested=True)
     def fit(
@@ -401,23 +454,26 @@ class SparseConcordanceCV(ValidatedList, ConcordanceModel):
         self
         """
         X, times, weight = self._check_times(X, y, sample_weight)
-        outcome = self._outcome(times, weight)
-        outcome = self._apply_strata(outcome, X, strata, stratum_weights)
+        outcome = Times(times, weight, horizon=self.horizon_ if self.scoring == "uno" else None)
+        outcome = record_strata(self, outcome, X, strata, stratum_weights)
         splits = outcome.split(self.cv, X, groups, self.random_state)
-        plan = SplitPlan.from_splits(splits, len(times), weight)
         n, d = X.shape
+        plan = SplitPlan.from_splits(splits, n, weight)
+        alphas = check_ridges(self.alphas, CONCORDANCE_ALPHAS if d < n else WIDE_CONCORDANCE_ALPHAS)
+        ks, restrictions = lengths_to_try(self, int(times.event.sum()) // 2)
         smoothing = CONCORDANCE_SMOOTHING if d < n else 0
-        found, coef, _ = self._choose_by_validation(
-            X, outcome, plan, n_informative=int(times.event.sum()) // 2, smoothing=smoothing
+        choice = choose_by_validation(
+            Problem(X, outcome, plan, ks, alphas, restrictions),
+            Procedure(self.rule, self.clip, self.log, None, smoothing, self.n_jobs, self.verbose),
         )
+        record_choice(self, choice)
         self.hazards_ = ProportionalHazards.fit(self.out_of_fold_scores_, times, weight)
-        self._report_choice(outcome.chance_error, smoothing)
-        if (slope := self.hazards_.slope) > 0:
+        report_choice(self, choice, "", "concordance")
+        warn_of_chance(self, choice, outcome.chance_error, smoothing, "concordance")
+        coef = choice.coef.astype(X.dtype, copy=False)
+        slope = self.hazards_.slope
+        if slope > 0:
             coef = (slope * coef).astype(coef.dtype, copy=False)
             self.out_of_fold_scores_ = slope * self.out_of_fold_scores_
             self.hazards_ = replace(self.hazards_, slope=1.0)
-        return self._set_intercept(coef, found.quadratic)
-
-    def _outcome(self, times: SurvivalTimes, weight: Array | None) -> Times:
-        horizon = self.horizon_ if self.scoring == "uno" else None
-        return Times(times, weight, horizon=horizon)
+        return self._set_centred(coef, choice.quadratic)

@@ -1,52 +1,96 @@
 """A fitted short list and the rows it is asked about, checked and brought to moments."""
 
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._validation import check_each_class_weighs, check_weights
+from .._validation import (
+    check_classes,
+    check_each_class_weighs,
+    check_known_labels,
+    check_weights,
+)
 from ..errors import ExchangeError, FoldsError, InputError
-from ..estimators import ConcordanceModel, ExchangeClassifier
+from ..estimators import (
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
+    SparseConcordance,
+    SparseConcordanceCV,
+    apply_fitted_strata,
+    fitted_restrictions,
+    ridge_of,
+)
 from ..moments.base import Quadratic, StandardisedGram
-from ..outcome import Binary, Outcome
+from ..outcome import Binary, Outcome, Times
 from ..path.folds import Split, make_splits
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
 from ..survival import SurvivalTimes
 from ..transforms import transform_columns
 from ..utils.types import Array, Indices
-from .table import _column, _positive_rows
+
+EXCHANGE_MODELS = (
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
+    SparseConcordance,
+    SparseConcordanceCV,
+)
 
 
-class FittedList(NamedTuple):
-    """What questions about a list need."""
+@dataclass(frozen=True, eq=False)
+class FittedList:
+    """A fitted short list, and the rows that questions about it are about.
 
-    X: Any  # array or CSR
-    outcome: Outcome  # of its rows, with their weights and strata
-    gram: StandardisedGram  # of these rows
-    support: Indices  # the chosen columns, ascending
-    alpha: float  # ridge on the standardised scale
-    restrictions: Restrictions  # those of the model's list
-    names: npt.NDArray[Any]  # of the columns, or their indices
-    kept: Indices = np.empty(0, np.int64)  # columns of groups, which are not exchanged
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (n, d)
+        As the model takes columns: clipped and logged.
+    outcome : Outcome
+        Of the rows, with their weights and strata.
+    gram : StandardisedGram
+        Of the rows.
+    support : ndarray of int
+        The chosen columns, ascending.
+    alpha : float
+        Ridge on the standardised scale.
+    restrictions : Restrictions
+        Of the model's list.
+    names : ndarray of shape (d,)
+        Of the columns, or their indices.
+    kept : ndarray of int
+        Columns of groups, which are not exchanged.
+    """
+
+    X: Any
+    outcome: Outcome
+    gram: StandardisedGram
+    support: Indices
+    alpha: float
+    restrictions: Restrictions
+    names: npt.NDArray[Any]
+    kept: Indices
 
     @classmethod
     def from_model(
-        cls, model: Any, X: Any, y: npt.ArrayLike, *, times: bool = False,
-        sample_weight: Any = None, **known: Any,
-    ) -> Self:  # fmt: skip
+        cls,
+        model: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        *,
+        sample_weight: Any = None,
+        strata: Any = None,
+    ) -> Self:
         """Check a model and rows against each other.
 
-        Rows, weights and what else is known of them, their strata, are those of the fit, whose
-        standard deviations the model has. ``times``:
-        it may rank times to event; rows with an event are then the positive ones.
+        Rows, weights and strata are those of the fit, whose standard deviations the model has.
         """
-        if not isinstance(model, (ExchangeClassifier, ConcordanceModel)[: 1 + times]):
-            more = ", SparseConcordance or SparseConcordanceCV" if times else ""
+        if not isinstance(model, EXCHANGE_MODELS):
+            names = ", ".join(kind.__name__ for kind in EXCHANGE_MODELS[:-1])
             raise InputError(
-                f"model must be a SparseAUCClassifier or SparseAUCClassifierCV{more}, got "
+                f"model must be a {names} or {EXCHANGE_MODELS[-1].__name__}, got "
                 f"{type(model).__name__}"
             )
         check_is_fitted(model)
@@ -55,41 +99,36 @@ class FittedList(NamedTuple):
             raise ExchangeError("the model chose no column: all are constant, or not allowed")
         (X,) = model._check_table(X, reset=False)
         X = transform_columns(model, X)
-        weight = None
-        outcome: Any
-        if isinstance(model, ConcordanceModel):
-            ends = SurvivalTimes.from_target(y)
-            check_consistent_length(X, ends.time)
-            if sample_weight is not None:
-                weight = check_weights(sample_weight, len(ends))
-            outcome = model._outcome(ends, weight)
-        else:
-            positive = _positive_rows(model, X, y)
-            if sample_weight is not None:
-                weight = check_weights(sample_weight, positive.size)
+        outcome = outcome_of(model, X, y)
+        if isinstance(model, SparseConcordanceCV) and model.scoring == "uno":
+            assert isinstance(outcome, Times)
+            outcome = replace(outcome, horizon=model.horizon_)
+        if sample_weight is not None:
+            positive = outcome.positive
+            weight = check_weights(sample_weight, positive.size)
+            if isinstance(outcome, Binary):
                 check_each_class_weighs(weight, positive, np.array([False, True]))
-            outcome = Binary(positive, weight)
-        outcome = model._reapply_strata(outcome, X, **known)
+            outcome = outcome.reweighted(weight)
+        outcome = apply_fitted_strata(model, outcome, X, strata)
         gram = StandardisedGram(outcome.quadratic(X))
-        restrictions = model._fitted_restrictions()
-        _check_same_rows(model, gram.scale, weighted=weight is not None)
+        _check_same_rows(model, gram.scale, weighted=sample_weight is not None)
+        restrictions = fitted_restrictions(model)
         return cls(
-            X,
-            outcome,
-            gram,
-            support,
-            model._chosen_alpha,
-            restrictions.without_groups(support),
-            getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
-            restrictions.grouped,
+            X=X,
+            outcome=outcome,
+            gram=gram,
+            support=support,
+            alpha=ridge_of(model),
+            restrictions=restrictions.without_groups(support),
+            names=getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
+            kept=restrictions.grouped,
         )
 
     def at(self, rows: Indices) -> Self:
-        """The same list, asked about some of the rows."""
+        """Ask about some of the rows."""
         X = self.X[rows]
         outcome = self.outcome.take_alone(rows)
-        gram = StandardisedGram(outcome.quadratic(X))
-        return self._replace(X=X, outcome=outcome, gram=gram)
+        return replace(self, X=X, outcome=outcome, gram=StandardisedGram(outcome.quadratic(X)))
 
     def quadratic(self, values: Array, rows: Indices) -> Quadratic:
         """Return the quadratic of some columns of all rows, over some of the rows."""
@@ -132,7 +171,26 @@ class FittedList(NamedTuple):
 
     def values(self, columns: Indices) -> Array:
         """Some columns, dense and in double precision."""
-        return np.column_stack([_column(self.X, j) for j in columns.tolist()])
+        return np.column_stack([column_of(self.X, j) for j in columns.tolist()])
+
+
+def outcome_of(model: Any, X: Any, y: npt.ArrayLike) -> Outcome:
+    """Return the outcome of rows as a model ranks them; labels are those that it knows."""
+    if not hasattr(model, "classes_"):
+        times = SurvivalTimes.from_target(y)
+        check_consistent_length(X, times.time)
+        return Times(times)
+    labels = np.asarray(y)
+    check_consistent_length(X, labels)
+    positive = check_known_labels(labels, model.classes_)
+    check_classes(labels)
+    return Binary(positive)
+
+
+def column_of(X: Any, j: int) -> Array:
+    """Return one column, dense and in double precision."""
+    part = X[:, [j]]
+    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64).ravel()
 
 
 def _check_same_rows(model: Any, scale: Array, *, weighted: bool) -> None:

@@ -115,9 +115,7 @@ def near_equal_lists(
         raise InputError(f"within == {within}, must be a finite number of 0 or more.")
     check_scalar(most, "most", Integral, min_val=1)
     check_scalar(operations, "operations", Real, min_val=0.0)
-    fitted = FittedList.from_model(
-        model, X, y, sample_weight=sample_weight, strata=strata, times=True
-    )
+    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
     return lists_near(fitted, within, most, operations)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cross_validation import mean_over_rounds
-from ..curves import binomial_limits
+from ..curves import binomial_limits, fit_calibration
 from ..errors import InputError
-from ..estimators._sparse_auc_cv import fit_calibration
+from ..estimators import fitted_restrictions
 from ..outcome import Binary, Times
 from ..path.folds import Split
 from ..path.path import path_of_moments
@@ -26,8 +26,7 @@ from ..survival import ProportionalHazards
 from ..transforms import Transform
 from ..utils.links import Link, from_linear, to_linear
 from ..utils.types import Array, Indices, Mask
-from .fitted_list import FittedList
-from .table import _column
+from .fitted_list import FittedList, column_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +101,7 @@ class PointScore:
                 raise InputError(
                     f"X has {X.shape[1]} columns, the points need column {self._places.max()}"
                 )
-            values = np.column_stack([_column(X, j) for j in self._places.tolist()])
+            values = np.column_stack([column_of(X, j) for j in self._places.tolist()])
         return _totals(values, self.columns["points"].to_numpy(), self.columns["unit"].to_numpy())
 
     def risks(self, totals: npt.ArrayLike) -> Array:
@@ -231,9 +230,7 @@ def point_score(
     if per not in ("deviation", "unit"):
         raise InputError(f"per must be 'deviation' or 'unit', got {per!r}")
     within = points_range(largest)
-    fitted = FittedList.from_model(
-        model, X, y, sample_weight=sample_weight, strata=strata, times=True
-    )
+    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
     transform = Transform.of_model(model)
     if transform is not None and transform.of_columns(fitted.support).changed.size:
         raise InputError(
@@ -242,7 +239,7 @@ def point_score(
         )
     signed = _with_signs(fitted, within)
     if not signed.restrictions.right_signs(fitted.support, model.coef_[0, fitted.support]):
-        signed = signed._replace(support=_choose(signed))
+        signed = replace(signed, support=_choose(signed))
     splits = fitted.outcome.split(cv, fitted.X, None, random_state)
     found = _give_points(signed, within, per) if signed.support.size else None
     if found is None or not found.points.any():
@@ -342,10 +339,11 @@ def _with_signs(fitted: FittedList, within: Range) -> FittedList:
     # A column that must have the other sign has no point to get.
     against = np.union1d(restrictions.excluded, every[given == -sign])
     fixed = np.setdiff1d(restrictions.fixed, against)
-    return fitted._replace(
+    return replace(
+        fitted,
         restrictions=replace(
             restrictions, fixed=fixed, excluded=against, signs=np.full(every.size, sign)
-        )
+        ),
     )
 
 
@@ -391,7 +389,7 @@ def _totals_left_out(
     aucs = []
     for train, test in splits:
         part = fitted.at(train)
-        part = part._replace(support=_choose(part))
+        part = replace(part, support=_choose(part))
         if part.support.size == 0:
             totals = np.zeros(test.size)
         else:
@@ -420,7 +418,7 @@ def _as_model(model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
     other.out_of_fold_scores_ = slope * mean_over_rounds(left_out) + intercept
     vars(other).update(risk.kept)
     if hasattr(model, "cost_"):
-        other.cost_ = model._fitted_restrictions().cost_of(np.flatnonzero(other.points_))
+        other.cost_ = fitted_restrictions(model).cost_of(np.flatnonzero(other.points_))
     for gone in ("optimality_gap_", "lower_bound_", "certificate_status_"):
         vars(other).pop(gone, None)
     return other

@@ -94,9 +94,7 @@ def replacements(
     (6, True)
     """
     check_scalar(n_best, "n_best", Integral, min_val=1)
-    fitted = FittedList.from_model(
-        model, X, y, sample_weight=sample_weight, strata=strata, times=True
-    )
+    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
     splits = fitted.outcome.split(cv, fitted.X, None, random_state)
     return best_replacements(fitted, n_best, splits)
 

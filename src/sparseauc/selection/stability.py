@@ -13,9 +13,14 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..errors import InputError
-from ..estimators import SparseAUCClassifier, SparseConcordance
+from ..estimators import (
+    SparseAUCClassifier,
+    SparseConcordance,
+    fitted_restrictions,
+    record_strata,
+)
 from ..limits import Limits
-from ..outcome import Binary, Outcome
+from ..outcome import Binary, Outcome, Times
 from ..path.folds import rows_by_number
 from ..path.path import check_lengths, path_of_moments
 from ..solvers.restrictions import Restrictions
@@ -209,11 +214,11 @@ def stability_selection(
     outcome: Outcome
     if of_times:
         X, times, weight = model._check_times(X, y, sample_weight)
-        outcome = model._outcome(times, weight)
+        outcome = Times(times, weight)
     else:
         X, positive, weight = model._check_training_data(X, y, sample_weight)
         outcome = Binary(positive, weight)
-    restrictions = model._fitted_restrictions()
+    restrictions = fitted_restrictions(model)
     n_fixed = restrictions.count(restrictions.fixed)
     d = X.shape[1]
     check_lengths(np.array([k]), d, restrictions)
@@ -222,7 +227,7 @@ def stability_selection(
     counted = np.ones(X.shape[0], np.bool_) if weight is None else weight > 0
     names = ["censored", "event"] if of_times else model.classes_.tolist()
     _check_halves(outcome.positive, counted, names)
-    outcome = model._apply_strata(outcome, X, strata, stratum_weights)
+    outcome = record_strata(model, outcome, X, strata, stratum_weights)
     units, cell = _units_to_halve(outcome.positive, counted, outcome.strata)
     cells = [members for _, members in rows_by_number(cell)]
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_classes, check_known_labels
 from ..errors import InputError
+from ..estimators import fitted_restrictions
 from ..limits import Limits
-from ..outcome import Binary, Outcome, Times
-from ..survival import SurvivalTimes, is_times
 from ..transforms import transform_columns
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
+from .fitted_list import column_of, outcome_of
 from .stability import StabilityResult
 
 if TYPE_CHECKING:
@@ -88,13 +87,7 @@ def column_table(
     check_is_fitted(model)
     (X,) = model._check_table(X, reset=False)
     X = transform_columns(model, X)
-    outcome: Outcome
-    if is_times(y):
-        times = SurvivalTimes.from_target(y)
-        check_consistent_length(X, times.time)
-        outcome = Times(times)
-    else:
-        outcome = Binary(_positive_rows(model, X, y))
+    outcome = outcome_of(model, X, y)
     if stability is not None and stability.frequency.size != model.n_features_in_:
         raise InputError(
             f"stability is of {stability.frequency.size} columns and the model of "
@@ -104,7 +97,7 @@ def column_table(
     coef = np.asarray(model.coef_[0], np.float64)
     chosen = np.flatnonzero(coef)
     # One column at a time: nothing of size n × d is made of a sparse table.
-    values = [_column(X, j) for j in chosen.tolist()]
+    values = [column_of(X, j) for j in chosen.tolist()]
     if strata is None:
         deviations = np.array([value.std() for value in values])
     else:
@@ -167,27 +160,12 @@ def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices
         labels = limits.labels("families", d, known)
         table["family"] = ["" if labels[j] is None else labels[j] for j in chosen.tolist()]
     if hasattr(model, "cost_"):
-        restrictions = model._fitted_restrictions()
+        restrictions = fitted_restrictions(model)
         table["cost"] = 0.0
         for place, column in enumerate(chosen[order].tolist()):
             (table.loc[order[place], "cost"],) = restrictions.extra_costs(
                 chosen[order[:place]], np.array([column])
             )
-
-
-def _positive_rows(model: Any, X: Any, y: npt.ArrayLike) -> Mask:
-    """Mask of the positive rows, among labels that the model knows and of both classes."""
-    labels = np.asarray(y)
-    check_consistent_length(X, labels)
-    positive = check_known_labels(labels, model.classes_)
-    check_classes(labels)
-    return positive
-
-
-def _column(X: Any, j: int) -> Array:
-    """One column, dense and in double precision."""
-    part = X[:, [j]]
-    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64).ravel()
 
 
 def near_copies(X: Any, chosen: Sequence[int], least: float = 0.9) -> list[list[tuple[int, float]]]:

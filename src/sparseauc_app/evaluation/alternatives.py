@@ -1,7 +1,7 @@
 """Replacements of chosen columns, and lists that are nearly as good."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -50,8 +50,8 @@ def find_alternatives(fit: FitResult) -> Alternatives | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # The fit said what there is to warn of.
-            fitted = FittedList.from_model(classifier, X, target, **table.known(), times=True)
-        fitted = fitted._replace(names=table.columns)
+            fitted = FittedList.from_model(classifier, X, target, **table.known())
+        fitted = replace(fitted, names=table.columns)
         outcome = table.outcome
         splits = [split for split in splits_of(nested.folds) if outcome.take(split[1]).informative]
         splits = fitted.outcome.split(splits, fitted.X, None, None)
