@@ -492,7 +492,7 @@ class TrainingSet:
         """Compute F from the scores of all rows."""
         on_delta, spread = self.split(scores.astype(np.float64))
         with np.errstate(over="ignore"):
-            return float((1.0 + on_delta) ** 2 + spread)
+            return float(np.square(1.0 + on_delta) + spread)
 
     def split(self, scores: Array) -> tuple[float, float]:
         """Return w·δ and the sum of the variances of the classes, from the scores of all rows."""
