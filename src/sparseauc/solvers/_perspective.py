@@ -31,7 +31,8 @@ from ..utils.types import Array, Indices
 
 EPS = float(np.finfo(np.float64).eps)
 # Rounds of improving D, and the share of the gap one must close for another to follow.
-_ROUNDS, _WORTHWHILE = 3, 0.02
+_ROUNDS = 3
+_WORTHWHILE = 0.02
 # A column at z = 0 or 1 keeps this much more of D than holds it there now, as the others move…
 _SLACK = 1.2
 # …and never less than this share of what it has.
@@ -130,9 +131,17 @@ def ascend(  # type: ignore[no-untyped-def]
     left to gain is next to nothing of what ``target`` would take.
     """
     m = start.size
-    p, y, old, new = start.copy(), start.copy(), start.copy(), np.empty(m)
-    qp, q_y, q_old, q_new = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    slope, offset, z = np.empty(m), np.zeros(m), np.empty(m)
+    p = start.copy()
+    y = start.copy()
+    old = start.copy()
+    new = np.empty(m)
+    qp = np.empty(m)
+    q_y = np.empty(m)
+    q_old = np.empty(m)
+    q_new = np.empty(m)
+    slope = np.empty(m)
+    offset = np.zeros(m)
+    z = np.empty(m)
     _multiply(Q, p, qp)
     q_old[:] = qp
     curvature = 1e-300
@@ -141,7 +150,8 @@ def ascend(  # type: ignore[no-untyped-def]
         slope[j] = np.sqrt(D[j]) * abs(p[j])
     _spread_shares(slope, offset, k, z)
     best = -np.inf
-    best_p, best_z = p.copy(), z.copy()
+    best_p = p.copy()
+    best_z = z.copy()
     t = 1.0
     momentum = 0.0
     for iteration in range(max_iterations + 1):
@@ -219,8 +229,11 @@ def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore
     complete : bool
         Whether no support was left out.
     """
-    m, k = delta.size, found.shape[1]
-    blocks, vectors, gains = np.empty((k, m, m)), np.empty((k, m)), np.zeros(k)
+    m = delta.size
+    k = found.shape[1]
+    blocks = np.empty((k, m, m))
+    vectors = np.empty((k, m))
+    gains = np.zeros(k)
     blocks[0] = P
     vectors[0] = delta
     chosen = np.zeros(k, np.int64)
@@ -234,7 +247,8 @@ def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore
         if j > m - k + depth:
             depth -= 1
             continue
-        block, vector = blocks[depth], vectors[depth]
+        block = blocks[depth]
+        vector = vectors[depth]
         pivot = block[j, j]
         if pivot <= floor[j]:
             complete = False
@@ -242,7 +256,8 @@ def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore
         factor = vector[j] / pivot
         before = gains[depth] + vector[j] * factor
         if depth < k - 2:
-            below, row = blocks[depth + 1], block[j]
+            below = blocks[depth + 1]
+            row = block[j]
             for i in range(j + 1, m):
                 share = row[i] / pivot
                 vectors[depth + 1, i] = vector[i] - row[i] * factor
@@ -252,9 +267,11 @@ def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore
             gains[depth] = before
             chosen[depth] = j
             continue
-        row, alone = block[j], depth == k - 1  # alone: k = 1
+        row = block[j]
+        alone = depth == k - 1  # alone: k = 1
         for i in range(j if alone else j + 1, j + 1 if alone else m):
-            left, q = vector[i], pivot
+            left = vector[i]
+            q = pivot
             if not alone:
                 left -= row[i] * factor
                 q = block[i, i] - row[i] * row[i] / pivot
@@ -263,7 +280,8 @@ def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore
                 complete = False
             elif left * left > (gain - base) * q:  # base + left²/q > gain, without dividing
                 if best_only:
-                    gain, count = base + left * left / q, 0
+                    gain = base + left * left / q
+                    count = 0
                 if count == found.shape[0]:
                     return count + 1, gain, complete
                 found[count] = chosen
@@ -310,9 +328,12 @@ def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: Array) -> Array | None:
     1/(S⁻¹)_jj, the part of j that the others do not explain: spread evenly, one pair of dependent
     columns would leave nothing to all the rest.
     """
-    terms, z, D = relaxed.terms, relaxed.shares, relaxed.diagonal.copy()
+    terms = relaxed.terms
+    z = relaxed.shares
+    D = relaxed.diagonal.copy()
     between = (z > 0) & (z < 1)
-    inside, outside = np.flatnonzero(between), np.flatnonzero(~between)
+    inside = np.flatnonzero(between)
+    outside = np.flatnonzero(~between)
     if inside.size == 0:
         return None
     S = P[np.ix_(inside, inside)]

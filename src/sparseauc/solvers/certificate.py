@@ -65,7 +65,8 @@ _WHOLE = 3000
 # Numbers in rows of H that a wider problem may keep: 256 MiB.
 _ROOM = 1 << 25
 # Columns that join the point of a wide problem at a time, and how often they may.
-_JOIN, _WIDE_ROUNDS = 64, 30
+_JOIN = 64
+_WIDE_ROUNDS = 30
 # Screening is repeated when it has removed this share of the columns.
 _RESCREEN = 0.1
 # Operations up to which the supports of a part are tried one by one: about 20 ms.
@@ -73,7 +74,8 @@ _ENUMERABLE = 1e8
 # F(0) = 1: objectives below this are compared with it rather than with each other.
 _SMALL = 1e-3
 # Share by which the bound may fall short of the relaxation's minimum, and steps to come near it.
-_TOL, _MAX_ITERATIONS = 1e-4, 400
+_TOL = 1e-4
+_MAX_ITERATIONS = 400
 # Share of the objective below which improvements do not count.
 _GAP_TOL = 1e-6
 
@@ -149,11 +151,17 @@ class Problem:
     """H + ridge on the columns in question, less what rounding may have done to it."""
 
     def __init__(
-        self, gram: StandardisedGram, columns: Indices, k: int, alpha: float,
+        self,
+        gram: StandardisedGram,
+        columns: Indices,
+        k: int,
+        alpha: float,
         restrictions: Restrictions,
-    ) -> None:  # fmt: skip
-        self.columns, self.restrictions = columns, restrictions
-        self.k, self.alpha = k, alpha
+    ) -> None:
+        self.columns = columns
+        self.restrictions = restrictions
+        self.k = k
+        self.alpha = alpha
         self.delta = gram.delta[columns]
         H = _rows(gram, columns, columns)
         self.H = (H + H.T) / 2
@@ -183,7 +191,8 @@ class Problem:
 
     def eliminate(self, P: Array, included: Indices, free: Indices) -> tuple[Array, Array, float]:
         """P, δ and the constant of the problem on the free columns; −∞ if P is not definite."""
-        delta, constant = self.delta[free], self.constant
+        delta = self.delta[free]
+        constant = self.constant
         reduced = P[np.ix_(free, free)]
         if included.size:
             halves = _halves(
@@ -221,7 +230,8 @@ class Problem:
             if not self.restrictions.allows(chosen):
                 return Node(np.inf, included, free[:0], None)
             fits = self.restrictions.joins(chosen, self.columns[free])
-            free, D = free[fits], D[fits]
+            free = free[fits]
+            D = D[fits]
             start = None if start is None else start[fits]
             most, costs, budget = self.restrictions.room(chosen, self.columns[free])
             k = min(self.k - included.size, most)
@@ -230,10 +240,17 @@ class Problem:
                 return Node(max(bound, self.settle(support)), support, free[:0], None)
             P, delta, constant = self.eliminate(self.P if definite else self.lifted, included, free)
             relaxed = relax(
-                P, delta, constant, k, start=_minimiser(P, delta) if start is None else start,
-                diagonal=D, margin=self.margin[free], target=cutoff, tol=_TOL,
+                P,
+                delta,
+                constant,
+                k,
+                start=_minimiser(P, delta) if start is None else start,
+                diagonal=D,
+                margin=self.margin[free],
+                target=cutoff,
+                tol=_TOL,
                 max_iterations=_MAX_ITERATIONS,
-            )  # fmt: skip
+            )
             if definite:
                 saved = np.partition(relaxed.terms, free.size - k)[free.size - k :].sum()
                 saved -= _most_for(budget, relaxed.terms, costs, k)
@@ -249,7 +266,9 @@ class Problem:
                 return Node(bound, included, free, relaxed)
             before = free.size
             included = np.concatenate([included, free[join]])
-            free, start, D = free[stay], relaxed.point[stay], relaxed.diagonal[stay]
+            free = free[stay]
+            start = relaxed.point[stay]
+            D = relaxed.diagonal[stay]
             if before - free.size < _RESCREEN * before and included.size < self.k < free.size:
                 return Node(bound, included, free, _restrict(relaxed, stay))
 
@@ -266,11 +285,14 @@ class Problem:
 
     def split(self, node: Node, cutoff: float) -> list[Node]:
         """Divide a part on the column that its relaxation decides least, and bound both parts."""
-        included, free, relaxed = node.included, node.free, node.relaxed
+        included = node.included
+        free = node.free
+        relaxed = node.relaxed
         assert relaxed is not None
         column = int(np.argmax(relaxed.shares * (1.0 - relaxed.shares)))
         rest = np.arange(free.size) != column
-        start, D = relaxed.point[rest], relaxed.diagonal[rest]
+        start = relaxed.point[rest]
+        D = relaxed.diagonal[rest]
         parts = [
             self.tighten(part, free[rest], start, D, cutoff)
             for part in (np.append(included, free[column]), included)
@@ -295,7 +317,8 @@ class Problem:
             support = support[coef != 0.0]
         if not self.restrictions.allows(self.columns[support]):
             return None
-        block, delta = self.H[np.ix_(support, support)], self.delta[support]
+        block = self.H[np.ix_(support, support)]
+        delta = self.delta[support]
         coef = np.zeros(support.size)
         for matrix in (shifted(block, self.alpha), self.lifted[np.ix_(support, support)]):
             if support.size and cholesky(matrix.copy()) is not None:
@@ -350,7 +373,8 @@ def certify(
     def proved(bound: float, nodes: int, otherwise: Status) -> Certificate:
         if bound >= cutoff():
             return Certificate(best.solution, max(0.0, cutoff()), 0.0, "optimal", nodes)
-        objective, bound = _candidate(gram, best.solution, alpha).high, max(0.0, bound)
+        objective = _candidate(gram, best.solution, alpha).high
+        bound = max(0.0, bound)
         gap = (objective - bound) / max(objective, _SMALL)
         return Certificate(best.solution, bound, gap, otherwise, nodes)
 
@@ -368,7 +392,9 @@ def certify(
         and (time.monotonic() < end or heap[0][2].relaxed is None)
     ):
         bound, _, node = heapq.heappop(heap)
-        included, free, relaxed = node.included, node.free, node.relaxed
+        included = node.included
+        free = node.free
+        relaxed = node.relaxed
         if relaxed is None:
             solved = min(solved, bound)
             best = better(problem.solve(included))
@@ -386,9 +412,13 @@ def certify(
 
 
 def bound_all(
-    gram: StandardisedGram, k: int, alpha: float, restrictions: Restrictions, cutoff: float,
+    gram: StandardisedGram,
+    k: int,
+    alpha: float,
+    restrictions: Restrictions,
+    cutoff: float,
     make: Callable[..., Problem] = Problem,
-) -> tuple[Problem | None, Node]:  # fmt: skip
+) -> tuple[Problem | None, Node]:
     """Bound the whole problem: no support of k columns that is below ``cutoff`` has less.
 
     Up to 3000 columns H is formed whole. Beyond, the bound comes from the rows of H on the columns
@@ -397,8 +427,9 @@ def bound_all(
     problem to go on with where too many columns are left to form H, or no need to.
     """
     included = restrictions.fixed
-    for column in np.intersect1d(included, restrictions.excluded)[:1]:
-        raise InputError(f"column {column} is both fixed and excluded")
+    both = np.intersect1d(included, restrictions.excluded)
+    if both.size:
+        raise InputError(f"column {both[0]} is both fixed and excluded")
     if k < included.size:
         raise InputError(f"k={k} is less than the {included.size} columns fixed")
     over_budget = np.flatnonzero(~restrictions.within_budget(gram.n_features))
@@ -435,12 +466,14 @@ def _screen_wide(
     join. H ⪰ 0 as a sum of squares, and a share of the ridge makes up for rounding in it.
     """
     rounding = _Rounding(gram, alpha, np.concatenate([included, free]), included.size + _JOIN)
-    reserve, ridge = rounding.reserve[included.size :], rounding.ridge[included.size :]
+    reserve = rounding.reserve[included.size :]
+    ridge = rounding.ridge[included.size :]
     D = ridge - 6 * reserve
     if not (D > 0).all():
         return 0.0, included, free
     k -= included.size
-    constant, delta = 1.0 - 3 * rounding.unit, gram.delta[free]
+    constant = 1.0 - 3 * rounding.unit
+    delta = gram.delta[free]
     half = np.zeros((0, free.size))
     if included.size:
         kept = (rounding.ridge - 4 * rounding.reserve)[: included.size]
@@ -458,20 +491,30 @@ def _screen_wide(
     joining = np.argsort(-np.abs(delta), kind="stable")[: max(_JOIN, 2 * k)]
     rows = np.empty((0, free.size))
     point = np.empty(0)
-    bound, terms = -np.inf, np.zeros(free.size)
+    bound = -np.inf
+    terms = np.zeros(free.size)
     for _ in range(_WIDE_ROUNDS):
         new = _rows(gram, free[joining], free) - half[:, joining].T @ half
         new[np.arange(joining.size), joining] += 2 * reserve[joining]
-        rows, active = np.vstack([rows, new]), np.concatenate([active, joining])
+        rows = np.vstack([rows, new])
+        active = np.concatenate([active, joining])
         point = np.concatenate([point, np.zeros(joining.size)])
         Q = np.ascontiguousarray(rows[:, active])
         point, _ = ascend(
-            (Q + Q.T) / 2, D[active], delta[active], constant, k, point, cutoff, _TOL,
+            (Q + Q.T) / 2,
+            D[active],
+            delta[active],
+            constant,
+            k,
+            point,
+            cutoff,
+            _TOL,
             _MAX_ITERATIONS,
-        )  # fmt: skip
+        )
         found, at_point = prove(rows, active, point, D, delta, constant, k)
         if found > bound:
-            bound, terms = found, at_point
+            bound = found
+            terms = at_point
         level = np.partition(at_point[active], active.size - k)[active.size - k]
         excess = at_point - (1 + _TOL) * level
         excess[active] = 0.0

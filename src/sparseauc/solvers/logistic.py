@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import entr, logit
 
 from ..utils.jit import kernel, reordering_kernel
-from ..utils.types import Array, Indices
+from ..utils.types import Array, Indices, Mask
 from .signed import minimise_signed
 
 _MOST_STEPS = 200
@@ -24,7 +25,9 @@ _ROWS_AT_A_TIME = 256
 _DEPENDENT = 1e-14
 # exp(x) = 2**whole · exp(rest): adding and subtracting 1.5 · 2**52 rounds to a whole number.
 _TO_WHOLE = 6755399441055744.0
-_PER_LOG_2, _LOG_2_HIGH, _LOG_2_LOW = 1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10
+_PER_LOG_2 = 1.4426950408889634
+_LOG_2_HIGH = 0.6931471803691238
+_LOG_2_LOW = 1.9082149292705877e-10
 _TAYLOR = tuple(1.0 / factorial(power) for power in range(12, -1, -1))
 _INVERSE_TANGENT = tuple(2.0 / power for power in range(33, 0, -2))
 
@@ -131,10 +134,18 @@ def logistic_regressions(
     heights = np.empty((1 + len(ridges), len(lists), weights.size))
     heights[0] = alone
     _fit_lists(
-        columns, aim, share, code, starts, places, bounds, bool(bounds.any()),
-        np.array([np.inf, *ridges]), tolerance, alone, coefs, heights,
-    )  # fmt: skip
-    coefs, heights = coefs[1:] / deviation[places], heights[1:]
+        _Rows(columns, aim, share, code),
+        _Signs(bounds, bool(bounds.any())),
+        starts,
+        places,
+        np.array([np.inf, *ridges]),
+        tolerance,
+        alone,
+        coefs,
+        heights,
+    )
+    coefs = coefs[1:] / deviation[places]
+    heights = heights[1:]
     products = np.zeros((len(ridges), places.size + 1))
     products[:, :-1] = coefs * mean[places]
     moved = np.add.reduceat(products, starts[:-1], axis=1)
@@ -145,33 +156,84 @@ def logistic_regressions(
 # --------------------------------------------------------------------------------------- kernels
 
 
+class _Rows(NamedTuple):
+    """Rows of a table.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (d, n)
+        Standardised.
+    target, share : ndarrays of shape (n,)
+        How far a row belongs to the positive class, and its weight; all weights come to 1.
+    code : int64 ndarray of shape (n,)
+        Number of the row's intercept.
+    """
+
+    columns: Array
+    target: Array
+    share: Array
+    code: Indices
+
+
+class _Signs(NamedTuple):
+    """Signs of the coefficients of all columns, 0 for any, and whether there are others than 0."""
+
+    of_columns: Indices
+    any: bool
+
+
+class _Curvature(NamedTuple):
+    """Second derivatives of the loss, as far as they are known.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n,)
+        Weights of the rows, at which all was computed.
+    known : bool ndarray of shape (d,)
+        The columns it was computed of.
+    columns, across, own : ndarrays of shape (d, d), (d, n_intercepts) and (n_intercepts,)
+        By two columns, by a column and an intercept, and by an intercept.
+    """
+
+    weights: Array
+    known: Mask
+    columns: Array
+    across: Array
+    own: Array
+
+
 @reordering_kernel
-def _fit_lists(  # type: ignore[no-untyped-def]
-    columns, target, share, code, starts, places, bounds, bounded, ridges, tolerance, alone,
-    coefs, intercepts,
-):  # fmt: skip
+def _fit_lists(rows, signs, starts, places, ridges, tolerance, alone, coefs, intercepts):  # type: ignore[no-untyped-def]
     """Fit the columns of each list with each ridge but the first, of which all is known.
 
-    ``columns`` is of shape (d, n), standardised; ``alone`` are the intercepts without columns. A
-    search starts where it ends if the ridge changes as much as it did for the list before. The
-    curvature of that list is kept: only that of new columns is added to it, with the weights of the
-    rows at which it was computed.
+    ``alone`` are the intercepts without columns. A search starts where it ends if the ridge changes
+    as much as it did for the list before. The curvature of that list is kept: only that of new
+    columns is added to it, with the weights of the rows at which it was computed.
     """
-    d, n = columns.shape
-    rows = np.empty((6, n))
-    # Weights of the rows at which the curvature was computed, and the columns it was computed of.
-    weights, known = rows[5], np.empty(d, np.bool_)
-    curvature, across, own = np.empty((d, d)), np.empty((d, alone.size)), np.empty(alone.size)
+    d, n = rows.columns.shape
+    room = np.empty((5, n))
+    curvature = _Curvature(
+        np.empty(n),
+        np.empty(d, np.bool_),
+        np.empty((d, d)),
+        np.empty((d, alone.size)),
+        np.empty(alone.size),
+    )
     # What the ridge has changed of the coefficients of the list before.
     change = np.zeros(d)
     for r in range(1, ridges.size):
-        _predict(columns, places[:0], change, alone, code, rows[0])
-        _evaluate(rows[0], target, share, rows[1], weights)
-        _forget_curvature(code, weights, known, own)
-        first = end = 0
+        _predict(rows, places[:0], change, alone, room[0])
+        _evaluate(room[0], rows, room[1], curvature.weights)
+        _forget_curvature(rows, curvature)
+        first = 0
+        end = 0
         for number in range(starts.size - 1):
-            before, last, first, end = first, end, starts[number], starts[number + 1]
-            chosen, found = places[first:end], coefs[r, first:end]
+            before = first
+            last = end
+            first = starts[number]
+            end = starts[number + 1]
+            chosen = places[first:end]
+            found = coefs[r, first:end]
             same = number > 0 and end - first == last - before
             for j in range(chosen.size):
                 found[j] = coefs[r - 1, first + j] + change[chosen[j]]
@@ -189,61 +251,61 @@ def _fit_lists(  # type: ignore[no-untyped-def]
                 for s in range(height.size):
                     height[s] = intercepts[r, number - 1, s]
             else:
-                _newton(
-                    columns, chosen, target, share, code, bounds, bounded, ridges[r], tolerance,
-                    found, height, rows, known, curvature, across, own,
-                )  # fmt: skip
+                _newton(rows, signs, chosen, ridges[r], tolerance, found, height, curvature, room)
             for j in range(chosen.size):
                 change[chosen[j]] = found[j] - coefs[r - 1, first + j]
         change[:] = 0.0
 
 
 @reordering_kernel
-def _newton(  # type: ignore[no-untyped-def]
-    columns, chosen, target, share, code, bounds, bounded, ridge, tolerance, coef, height, rows,
-    known, curvature, across, own,
-):  # fmt: skip
+def _newton(rows, signs, chosen, ridge, tolerance, coef, height, curvature, room):  # type: ignore[no-untyped-def]
     """Minimise over the coefficients of the chosen columns and the intercepts, in place."""
-    scores, trial, move, excess, spread = rows[0], rows[1], rows[2], rows[3], rows[4]
-    weights, order = rows[5], np.empty(chosen.size, np.int64)
+    scores = room[0]
+    trial = room[1]
+    move = room[2]
+    excess = room[3]
+    spread = room[4]
+    order = np.empty(chosen.size, np.int64)
     # By the coefficients, at the places of their columns, and by the intercepts.
-    gradient, gradients = np.empty(known.size), np.empty(height.size)
-    step, follow = np.empty(chosen.size), np.empty(height.size)
-    reduced, factor = np.empty((chosen.size, chosen.size)), np.empty((chosen.size, chosen.size))
-    _keep_signs(chosen, bounds, coef)
-    _predict(columns, chosen, coef, height, code, scores)
-    _evaluate(scores, target, share, excess, spread)
-    _second_derivatives(columns, chosen, order, code, weights, known, curvature, across)
-    _reduce(chosen, curvature, across, own, ridge, reduced, factor)
+    gradient = np.empty(rows.columns.shape[0])
+    gradients = np.empty(height.size)
+    step = np.empty(chosen.size)
+    follow = np.empty(height.size)
+    reduced = np.empty((chosen.size, chosen.size))
+    factor = np.empty((chosen.size, chosen.size))
+    _keep_signs(chosen, signs, coef)
+    _predict(rows, chosen, coef, height, scores)
+    _evaluate(scores, rows, excess, spread)
+    _second_derivatives(rows, chosen, order, curvature)
+    _reduce(chosen, curvature, ridge, reduced, factor)
     before = np.inf
     for _ in range(_MOST_STEPS):
         for j in range(chosen.size):
             gradient[chosen[j]] = ridge * coef[j]
-        _add_products(columns, chosen, 0, excess.size, excess, gradient)
+        _add_products(rows.columns, chosen, 0, excess.size, excess, gradient)
         gradients[:] = 0.0
-        _add_by_intercept(code, excess, gradients)
+        _add_by_intercept(rows.code, excess, gradients)
         for fresh in range(2):
             _step(
-                chosen, reduced, factor, across, own, gradient, gradients, bounds, bounded, coef,
-                step, follow,
-            )  # fmt: skip
+                chosen, reduced, factor, curvature, gradient, gradients, signs, coef, step, follow
+            )
             decrement = follow @ gradients
             for j in range(chosen.size):
                 decrement += step[j] * gradient[chosen[j]]
             if fresh or decrement <= _STALE * before:
                 break
-            for i in range(weights.size):
-                weights[i] = spread[i]
-            _forget_curvature(code, weights, known, own)
-            _second_derivatives(columns, chosen, order, code, weights, known, curvature, across)
-            _reduce(chosen, curvature, across, own, ridge, reduced, factor)
+            for i in range(spread.size):
+                curvature.weights[i] = spread[i]
+            _forget_curvature(rows, curvature)
+            _second_derivatives(rows, chosen, order, curvature)
+            _reduce(chosen, curvature, ridge, reduced, factor)
         # The next decrement would be smaller by as much again, or more.
         shrunk = decrement / before if np.isfinite(before) else 1.0
         length = 1.0
         if decrement * shrunk > tolerance:
-            _predict(columns, chosen, step, follow, code, move)
+            _predict(rows, chosen, step, follow, move)
             length = _line_search(
-                scores, move, target, share, decrement, ridge, coef, step, trial, excess, spread
+                rows, scores, move, decrement, ridge, coef, step, trial, excess, spread
             )
         for j in range(chosen.size):
             coef[j] -= length * step[j]
@@ -254,32 +316,35 @@ def _newton(  # type: ignore[no-untyped-def]
             break
         before = decrement
         scores, trial = trial, scores
-    _keep_signs(chosen, bounds, coef)  # but for the rounding of a step
+    _keep_signs(chosen, signs, coef)  # but for the rounding of a step
 
 
 @kernel
-def _keep_signs(chosen, bounds, coef):  # type: ignore[no-untyped-def]
+def _keep_signs(chosen, signs, coef):  # type: ignore[no-untyped-def]
     """Set coefficients of the wrong sign to 0."""
     for j in range(chosen.size):
-        if bounds[chosen[j]] * coef[j] < 0.0:
+        if signs.of_columns[chosen[j]] * coef[j] < 0.0:
             coef[j] = 0.0
 
 
 @kernel
-def _reduce(chosen, curvature, across, own, ridge, reduced, factor):  # type: ignore[no-untyped-def]
+def _reduce(chosen, curvature, ridge, reduced, factor):  # type: ignore[no-untyped-def]
     """Curvature by coefficients alone, and its factor: whatever they do, intercepts follow.
 
     Columns that depend on others have an infinite factor, and stay.
     """
+    across = curvature.across
+    own = curvature.own
     for a in range(chosen.size):
         for b in range(a + 1):
-            total = curvature[chosen[a], chosen[b]]
+            total = curvature.columns[chosen[a], chosen[b]]
             for s in range(own.size):
                 total -= across[chosen[a], s] / own[s] * across[chosen[b], s]
             # Constant columns have no curvature, nor has any with all rows far from the threshold.
             if a == b:
                 total += ridge + 1e-12
-            reduced[a, b] = reduced[b, a] = total
+            reduced[a, b] = total
+            reduced[b, a] = total
             for h in range(b):
                 total -= factor[a, h] * factor[b, h]
             if a != b:
@@ -292,22 +357,20 @@ def _reduce(chosen, curvature, across, own, ridge, reduced, factor):  # type: ig
 
 
 @kernel
-def _step(  # type: ignore[no-untyped-def]
-    chosen, reduced, factor, across, own, gradient, gradients, bounds, bounded, coef, step, follow
-):
+def _step(chosen, reduced, factor, curvature, gradient, gradients, signs, coef, step, follow):  # type: ignore[no-untyped-def]
     """Newton's step of coefficients and intercepts, to be subtracted."""
     k = chosen.size
+    across = curvature.across
+    own = curvature.own
     for a in range(k):
         step[a] = gradient[chosen[a]]
         for s in range(own.size):
             step[a] -= across[chosen[a], s] / own[s] * gradients[s]
-    if bounded:
+    if signs.any:
         # The minimiser of the quadratic model among coefficients of the right signs.
-        signs = np.empty(k, np.int64)
         for a in range(k):
-            signs[a] = bounds[chosen[a]]
             step[a] -= _dot(reduced[a], coef)
-        there = minimise_signed(reduced, step, signs, np.zeros(k))[0]
+        there = minimise_signed(reduced, step, signs.of_columns[chosen], np.zeros(k))[0]
         for a in range(k):
             step[a] = coef[a] - there[a]
     else:
@@ -327,23 +390,22 @@ def _step(  # type: ignore[no-untyped-def]
 
 
 @reordering_kernel
-def _line_search(  # type: ignore[no-untyped-def]
-    scores, move, target, share, decrement, ridge, coef, step, trial, excess, spread
-):
+def _line_search(rows, scores, move, decrement, ridge, coef, step, trial, excess, spread):  # type: ignore[no-untyped-def]
     """Length of a step that lowers the loss enough, 0 if none does; and what is there."""
     length = 1.0
     while length > 1e-10:
         for i in range(scores.size):
             trial[i] = scores[i] - length * move[i]
-        _evaluate(trial, target, share, excess, spread)
-        uphill, change = -_dot(excess, move), 0.0
+        _evaluate(trial, rows, excess, spread)
+        uphill = -_dot(excess, move)
+        change = 0.0
         for j in range(coef.size):
             there = coef[j] - length * step[j]
             uphill -= ridge * there * step[j]
             change += 0.5 * ridge * (there**2 - coef[j] ** 2)
         if uphill <= _UPHILL * decrement:
             return length
-        change += _loss(trial, target, share) - _loss(scores, target, share)
+        change += _loss(trial, rows) - _loss(scores, rows)
         if change <= -1e-4 * length * decrement:
             return length
         length /= 2.0
@@ -351,8 +413,10 @@ def _line_search(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _evaluate(scores, target, share, excess, spread):  # type: ignore[no-untyped-def]
+def _evaluate(scores, rows, excess, spread):  # type: ignore[no-untyped-def]
     """First and second derivatives of each row's loss by its score."""
+    target = rows.target
+    share = rows.share
     _exponential(scores, excess)
     for i in range(scores.size):
         small = excess[i]
@@ -384,13 +448,16 @@ def _exponential(scores, out):  # type: ignore[no-untyped-def]
 
 
 @reordering_kernel
-def _loss(scores, target, share):  # type: ignore[no-untyped-def]
+def _loss(scores, rows):  # type: ignore[no-untyped-def]
     """Mean logistic loss."""
+    target = rows.target
+    share = rows.share
     # log(1 + small) by the series of the inverse hyperbolic tangent, of a third at most.
     third = np.empty(scores.size)
     _exponential(scores, third)
     third /= 2.0 + third
-    square, series = third * third, np.zeros(scores.size)
+    square = third * third
+    series = np.zeros(scores.size)
     for c in _INVERSE_TANGENT:
         for i in range(scores.size):
             series[i] = series[i] * square[i] + c
@@ -402,12 +469,14 @@ def _loss(scores, target, share):  # type: ignore[no-untyped-def]
 
 
 @reordering_kernel
-def _predict(columns, chosen, coef, height, code, scores):  # type: ignore[no-untyped-def]
+def _predict(rows, chosen, coef, height, scores):  # type: ignore[no-untyped-def]
     """Scores of all rows."""
+    code = rows.code
     for i in range(scores.size):
         scores[i] = height[code[i]]
     for j in range(chosen.size):
-        column, value = columns[chosen[j]], coef[j]
+        column = rows.columns[chosen[j]]
+        value = coef[j]
         for i in range(scores.size):
             scores[i] += value * column[i]
 
@@ -423,23 +492,29 @@ def _add_by_intercept(code, values, sums):  # type: ignore[no-untyped-def]
 
 
 @reordering_kernel
-def _forget_curvature(code, weights, known, own):  # type: ignore[no-untyped-def]
+def _forget_curvature(rows, curvature):  # type: ignore[no-untyped-def]
     """Start anew with the curvature at other weights of the rows: that by intercepts."""
-    known[:] = False
-    own[:] = 1e-12
-    _add_by_intercept(code, weights, own)
+    curvature.known[:] = False
+    curvature.own[:] = 1e-12
+    _add_by_intercept(rows.code, curvature.weights, curvature.own)
 
 
 @reordering_kernel
-def _second_derivatives(  # type: ignore[no-untyped-def]
-    columns, chosen, order, code, weights, known, curvature, across
-):
+def _second_derivatives(rows, chosen, order, curvature):  # type: ignore[no-untyped-def]
     """Curvature of chosen columns not known yet, with all chosen ones and with the intercepts.
 
-    No others are known afterwards.
+    No others are known afterwards. ``order`` is overwritten.
     """
-    n, k = weights.size, chosen.size
-    first, last = 0, k
+    columns = rows.columns
+    code = rows.code
+    weights = curvature.weights
+    known = curvature.known
+    across = curvature.across
+    products = curvature.columns
+    n = weights.size
+    k = chosen.size
+    first = 0
+    last = k
     for j in range(k):
         if known[chosen[j]]:
             order[first] = chosen[j]
@@ -455,22 +530,23 @@ def _second_derivatives(  # type: ignore[no-untyped-def]
     for a in range(first, k):
         across[order[a]] = 0.0
         for b in range(a + 1):
-            curvature[order[a], order[b]] = 0.0
+            products[order[a], order[b]] = 0.0
     weighted = np.empty(min(n, _ROWS_AT_A_TIME))
     # Few enough rows at a time that their columns stay in the cache.
     for low in range(0, n, _ROWS_AT_A_TIME):
         high = min(low + _ROWS_AT_A_TIME, n)
-        scaled, part = weighted[: high - low], weights[low:high]
+        scaled = weighted[: high - low]
+        part = weights[low:high]
         for a in range(first, k):
             at = order[a]
             column = columns[at, low:high]
             for i in range(scaled.size):
                 scaled[i] = part[i] * column[i]
             _add_by_intercept(code[low:high], scaled, across[at])
-            _add_products(columns, order[: a + 1], low, high, scaled, curvature[at])
+            _add_products(columns, order[: a + 1], low, high, scaled, products[at])
     for a in range(first, k):
         for b in range(a):
-            curvature[order[b], order[a]] = curvature[order[a], order[b]]
+            products[order[b], order[a]] = products[order[a], order[b]]
 
 
 @reordering_kernel
@@ -478,9 +554,14 @@ def _add_products(columns, chosen, low, high, scaled, sums):  # type: ignore[no-
     """Add the products of some rows of the chosen columns with one that is given."""
     b = 0
     while b + 4 <= chosen.size:  # four at once: numbers are read less often
-        c0, c1 = columns[chosen[b], low:high], columns[chosen[b + 1], low:high]
-        c2, c3 = columns[chosen[b + 2], low:high], columns[chosen[b + 3], low:high]
-        t0 = t1 = t2 = t3 = 0.0
+        c0 = columns[chosen[b], low:high]
+        c1 = columns[chosen[b + 1], low:high]
+        c2 = columns[chosen[b + 2], low:high]
+        c3 = columns[chosen[b + 3], low:high]
+        t0 = 0.0
+        t1 = 0.0
+        t2 = 0.0
+        t3 = 0.0
         for i in range(scaled.size):
             value = scaled[i]
             t0 += value * c0[i]
@@ -499,6 +580,7 @@ def _add_products(columns, chosen, low, high, scaled, sums):  # type: ignore[no-
 
 @reordering_kernel
 def _dot(first, second):  # type: ignore[no-untyped-def]
+    """Sum of products."""
     total = 0.0
     for i in range(first.size):
         total += first[i] * second[i]

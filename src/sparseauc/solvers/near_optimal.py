@@ -19,7 +19,8 @@ from .exchange_groups import independent
 from .restrictions import Restrictions
 
 # Operations that dividing a part of m columns takes: these, so many m², and m³.
-_PER_PART, _PER_SQUARE = 2e6, 1000
+_PER_PART = 2e6
+_PER_SQUARE = 1000
 
 
 class _Collection(Problem):
@@ -29,8 +30,11 @@ class _Collection(Problem):
         self, *problem: Any, cutoff: float, most: int, operations: float, tolerance: float
     ) -> None:
         super().__init__(*problem)
-        self._cutoff, self._most, self.operations = cutoff, most, operations
-        self._tolerance, self._floor = tolerance, tolerance * (self.H.diagonal() + self.alpha)
+        self._cutoff = cutoff
+        self._most = most
+        self.operations = operations
+        self._tolerance = tolerance
+        self._floor = tolerance * (self.H.diagonal() + self.alpha)
         self.supports: list[Indices] = []
         self._overflow = False
         # Where rounding is that large, what is not definite need not depend on other columns.
@@ -101,9 +105,12 @@ def supports_below(
     if operations < gram.n_features**3:
         return None
     make = partial(
-        _Collection, cutoff=cutoff, most=most, operations=operations - gram.n_features**3,
+        _Collection,
+        cutoff=cutoff,
+        most=most,
+        operations=operations - gram.n_features**3,
         tolerance=dependence_tolerance(gram.precision),
-    )  # fmt: skip
+    )
     problem, node = bound_all(gram, k, alpha, restrictions, np.nextafter(cutoff, np.inf), make)
     if not isinstance(problem, _Collection) or problem.k != k or not problem.certain:
         return None

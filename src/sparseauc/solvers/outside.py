@@ -22,8 +22,10 @@ from ..utils.types import Array, Indices, Mask
 from .exchange import DEPENDENT, ExchangeLimits, dependence_tolerance, exchange_gains
 from .exchange.limits import UNLIMITED, count, find_allowed
 
-# Columns above which a rough bound saves time, and columns checked at a time.
-_MANY, _STRIP = 8192, 2048
+# Columns above which a rough bound saves time.
+_MANY = 8192
+# Columns checked at a time.
+_STRIP = 2048
 # What is explained is taken for this at least, where gains are compared with it.
 LEAST_EXPLAINED = 1e-12
 # Columns are screened out where rounding could not have done so.
@@ -33,9 +35,16 @@ _LEAST_LOSS = 1e-150
 
 
 def relative_gains(
-    gram: StandardisedGram, cache: HCache, supports: list[Indices], alpha: float, fixed: Mask,
-    outside: Mask, limits: ExchangeLimits | None, *, joins: bool,
-) -> Array:  # fmt: skip
+    gram: StandardisedGram,
+    cache: HCache,
+    supports: list[Indices],
+    alpha: float,
+    fixed: Mask,
+    outside: Mask,
+    limits: ExchangeLimits | None,
+    *,
+    joins: bool,
+) -> Array:
     """Largest gain of an exchange with each column outside, as a share of what is explained.
 
     −infinity for columns that were screened out: no exchange with them helps.
@@ -55,21 +64,61 @@ def relative_gains(
     joins : bool
         Whether columns may join the last support without another leaving.
     """
-    union = np.unique(np.concatenate(supports))
     gains = np.full(outside.size, -np.inf)
-    if union.size == 0 and not joins:
+    columns = np.unique(np.concatenate(supports))
+    if columns.size == 0 and not joins:
         return gains
-    H, delta, stays = cache.part(union, union), gram.delta[union], fixed[union]
-    factor, smallest = _factorise(H + alpha * np.eye(union.size), bound=gram.n_features > _MANY)
-    solved = _Solved.from_supports(supports, union, H, delta, stays, alpha)
+    H = cache.part(columns, columns)
+    ridged = H + alpha * np.eye(columns.size)
+    factor, smallest = _factorise(ridged, bound=gram.n_features > _MANY)
+    union = _Union(
+        columns=columns,
+        stays=fixed[columns],
+        rows=cache.rows,
+        at=cache.positions(columns),
+        factor=factor,
+        smallest=smallest,
+    )
+    solved = _solve_supports(supports, union, H, gram.delta[columns], alpha)
     # A support that explains everything is not bettered.
     solved.reach[1.0 - solved.explained < DEPENDENT] = -1.0
     _find_gains(
-        cache.rows, cache.positions(union), union, gram.delta, gram.diagonal + alpha,
-        dependence_tolerance(gram.precision), outside, stays, factor, smallest, solved,
-        limits is not None, UNLIMITED if limits is None else limits, joins, gains,
-    )  # fmt: skip
+        union,
+        solved,
+        gram.delta,
+        gram.diagonal + alpha,
+        dependence_tolerance(gram.precision),
+        outside,
+        limits is not None,
+        UNLIMITED if limits is None else limits,
+        joins,
+        gains,
+    )
     return gains
+
+
+class _Union(NamedTuple):
+    """All columns of some supports.
+
+    Attributes
+    ----------
+    columns : int64 ndarray of shape (u,)
+    stays : bool ndarray of shape (u,)
+        Columns that cannot leave.
+    rows, at : ndarray of shape (r, d), and int64 ndarray of shape (u,)
+        Rows of H, and which of these are of the union.
+    factor : ndarray of shape (u, u)
+        Of Cholesky's factorisation of H + alpha I of the union; empty where there is none.
+    smallest : float
+        No eigenvalue of it is smaller; 0 where that is not known.
+    """
+
+    columns: Indices
+    stays: Mask
+    rows: Array
+    at: Indices
+    factor: Array
+    smallest: float
 
 
 class _Solved(NamedTuple):
@@ -94,30 +143,35 @@ class _Solved(NamedTuple):
     explained: Array
     reach: Array
 
-    @classmethod
-    def from_supports(
-        cls, supports: list[Indices], union: Indices, H: Array, delta: Array, fixed: Mask,
-        alpha: float,
-    ) -> _Solved:  # fmt: skip
-        """Solve on supports, given H and δ of their union."""
-        sizes = np.array([support.size for support in supports], np.int64)
-        count, largest = sizes.size, int(sizes.max())
-        places = np.zeros((count, largest), np.int64)
-        for row, support in zip(places, supports, strict=True):
-            row[: support.size] = np.searchsorted(union, support)
-        solved = cls(
-            places, sizes, np.zeros((count, largest, largest)), np.zeros((count, largest)),
-            np.zeros(count), np.zeros(count),
-        )  # fmt: skip
-        _solve_all(H, delta, fixed, alpha, solved)
-        return solved
+
+def _solve_supports(
+    supports: list[Indices], union: _Union, H: Array, delta: Array, alpha: float
+) -> _Solved:
+    """Minimise on supports, given H and δ of their union."""
+    sizes = np.array([support.size for support in supports], np.int64)
+    n_supports = sizes.size
+    largest = int(sizes.max())
+    places = np.zeros((n_supports, largest), np.int64)
+    for row, support in zip(places, supports, strict=True):
+        row[: support.size] = np.searchsorted(union.columns, support)
+    solved = _Solved(
+        places=places,
+        sizes=sizes,
+        M=np.zeros((n_supports, largest, largest)),
+        w=np.zeros((n_supports, largest)),
+        explained=np.zeros(n_supports),
+        reach=np.zeros(n_supports),
+    )
+    _solve_all(H, delta, union.stays, alpha, solved)
+    return solved
 
 
 @kernel
-def _solve_all(H, delta, fixed, alpha, solved):  # type: ignore[no-untyped-def]
+def _solve_all(H, delta, stays, alpha, solved):  # type: ignore[no-untyped-def]
     """Fill in the minimiser of each support."""
     for s in range(solved.sizes.size):
-        k, place = solved.sizes[s], solved.places[s]
+        k = solved.sizes[s]
+        place = solved.places[s]
         block = np.empty((k, k))
         for p in range(k):
             for o in range(k):
@@ -131,7 +185,7 @@ def _solve_all(H, delta, fixed, alpha, solved):  # type: ignore[no-untyped-def]
                 w -= M[p, o] * delta[place[o]]
             solved.w[s, p] = w
             solved.explained[s] -= w * delta[place[p]]
-            if not fixed[place[p]]:
+            if not stays[place[p]]:
                 loss = max(NEARLY * abs(w) / np.sqrt(M[p, p]), _LEAST_LOSS)
                 solved.reach[s] = max(solved.reach[s], 1.0 / loss)
 
@@ -149,14 +203,15 @@ def _factorise(P: Array, *, bound: bool) -> tuple[Array, float]:
 
 
 @inlined_kernel
-def _gradients(rows, at, delta, solved, low, m, gradients, reach):  # type: ignore[no-untyped-def]
+def _gradients(union, solved, delta, low, m, gradients, reach):  # type: ignore[no-untyped-def]
     """Half the gradient of a strip of columns at each support, and how far it reaches at most."""
     for s in range(solved.sizes.size):
         g = gradients[s, :m]
         for j in range(m):
             g[j] = delta[low + j]
         for p in range(solved.sizes[s]):
-            w, row = solved.w[s, p], rows[at[solved.places[s, p]], low : low + m]
+            w = solved.w[s, p]
+            row = union.rows[union.at[solved.places[s, p]], low : low + m]
             for j in range(m):
                 g[j] += w * row[j]
         for j in range(m):
@@ -164,14 +219,16 @@ def _gradients(rows, at, delta, solved, low, m, gradients, reach):  # type: igno
 
 
 @inlined_kernel
-def _explain(rows, at, factor, low, near, size, left, explained):  # type: ignore[no-untyped-def]
+def _explain(union, low, near, size, left, explained):  # type: ignore[no-untyped-def]
     """What the union of the supports explains of some columns of a strip."""
+    factor = union.factor
     for p in range(factor.shape[0]):
         part = left[p, :size]
         for i in range(size):
-            part[i] = rows[at[p], low + near[i]]
+            part[i] = union.rows[union.at[p], low + near[i]]
         for o in range(p):
-            multiple, earlier = factor[p, o], left[o, :size]
+            multiple = factor[p, o]
+            earlier = left[o, :size]
             for i in range(size):
                 part[i] -= multiple * earlier[i]
         inverse = 1.0 / factor[p, p]
@@ -181,45 +238,50 @@ def _explain(rows, at, factor, low, near, size, left, explained):  # type: ignor
 
 
 @kernel
-def _screen(  # type: ignore[no-untyped-def]
-    rows, at, delta, h, outside, factor, smallest, solved, joins, low, gradients, near, needed
-):  # fmt: skip
+def _screen(union, solved, delta, h, outside, joins, low, gradients, near, needed):  # type: ignore[no-untyped-def]
     """Screen a strip of columns from ``low`` on: some are near enough to improve a support.
 
     How many is returned. Which, the gradients that they need, and those of the strip at each
     support are written to ``near``, ``needed`` and ``gradients``.
     """
-    u, m = at.size, min(near.size, h.size - low)
-    left, reach, explained = np.empty((u, m)), np.zeros(m), np.zeros(m)
-    _gradients(rows, at, delta, solved, low, m, gradients, reach)
+    u = union.at.size
+    m = min(near.size, h.size - low)
+    left = np.empty((u, m))
+    reach = np.zeros(m)
+    explained = np.zeros(m)
+    _gradients(union, solved, delta, low, m, gradients, reach)
+    smallest = union.smallest
     if smallest > 0.0:
         for p in range(u):
-            row = rows[at[p], low : low + m]
+            row = union.rows[union.at[p], low : low + m]
             for j in range(m):
                 explained[j] += row[j] * row[j]
     # A rough bound first.
     size = 0
     for j in range(m):
         if outside[low + j]:
-            root, rough = np.sqrt(h[low + j]), 0.0
+            root = np.sqrt(h[low + j])
+            rough = 0.0
             if smallest > 0.0:
                 rough = root - min(np.sqrt(explained[j] / smallest), root)
             if joins or reach[j] > rough:
                 near[size] = j
                 size += 1
     explained[:] = 0.0
-    _explain(rows, at, factor, low, near, size, left, explained)
+    _explain(union, low, near, size, left, explained)
     for i in range(size):
         root = np.sqrt(h[low + near[i]])
-        needed[i] = root - min(np.sqrt(explained[i]), root) if factor.size else 0.0
+        needed[i] = root - min(np.sqrt(explained[i]), root) if union.factor.size else 0.0
     return size
 
 
 @inlined_kernel
 def _allowed(limits, members, low, m, chosen):  # type: ignore[no-untyped-def]
     """Which of some columns of a strip families and the budget let take each position, or join."""
-    k, left = members.size, limits.budget[0]
-    strip, allowed = np.empty(m, np.bool_), np.empty((k + 1, chosen.size), np.bool_)
+    k = members.size
+    left = limits.budget[0]
+    strip = np.empty(m, np.bool_)
+    allowed = np.empty((k + 1, chosen.size), np.bool_)
     for p in range(k):
         count(limits, members[p], 1)
     for p in range(k + 1):
@@ -233,24 +295,7 @@ def _allowed(limits, members, low, m, chosen):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _gains_beside(rows, at, M, w, g, h, tolerance, chosen, free, joins, allowed, own, sign):  # type: ignore[no-untyped-def]
-    """Gains of exchanges of one support, with its rows ``at`` these, with some columns."""
-    k, c = w.size, chosen.size
-    some, floor = np.empty((k, c)), np.empty(c)
-    for p in range(k):
-        row, part = rows[at[p]], some[p]
-        for i in range(c):
-            part[i] = row[chosen[i]]
-    for i in range(c):
-        floor[i] = tolerance * h[i]
-    return exchange_gains(np.dot(M, some), some, g, h, floor, w, M, free, joins, allowed, own, sign)
-
-
-@kernel
-def _find_gains(  # type: ignore[no-untyped-def]
-    rows, at, union, delta, h, tolerance, outside, stays, factor, smallest, solved, limited, limits,
-    joins, gains,
-):  # fmt: skip
+def _find_gains(union, solved, delta, h, tolerance, outside, limited, limits, joins, gains):  # type: ignore[no-untyped-def]
     """Screen columns, and compute the gains of exchanges with those that are left.
 
     A column is left if its gradient is so large that an exchange could improve a support: above
@@ -259,34 +304,25 @@ def _find_gains(  # type: ignore[no-untyped-def]
 
     Parameters
     ----------
-    rows, at : ndarray of shape (r, d), and int64 ndarray of shape (u,)
-        Rows of H, and which of these are of the union of the supports.
-    union : int64 ndarray of shape (u,)
+    union : _Union
+    solved : _Solved
     delta, h, outside : ndarrays of shape (d,)
         δ, H_jj + alpha, and whether the column is looked at.
     tolerance : float
         Share of a column below which it counts as linearly dependent.
-    stays : bool ndarray of shape (u,)
-        Columns of the union that cannot leave.
-    factor : ndarray of shape (u, u)
-        Of Cholesky's factorisation of H + alpha I of the union; empty where there is none.
-    smallest : float
-        No eigenvalue of it is smaller; 0 where that is not known.
-    solved : _Solved
     limited, limits, joins
         As for ``relative_gains``.
     gains : ndarray of shape (d,)
         −infinity on entry, the largest gain as a share of what is explained on return.
     """
-    d, n_supports = h.size, solved.sizes.size
-    near, chosen = np.empty(_STRIP, np.int64), np.empty(_STRIP, np.int64)
-    gradients, needed = np.empty((n_supports, _STRIP)), np.empty(_STRIP)
-    none = np.empty(0, np.int64)
+    d = h.size
+    n_supports = solved.sizes.size
+    gradients = np.empty((n_supports, _STRIP))
+    near = np.empty(_STRIP, np.int64)
+    needed = np.empty(_STRIP)
+    chosen = np.empty(_STRIP, np.int64)
     for low in range(0, d, _STRIP):
-        size = _screen(
-            rows, at, delta, h, outside, factor, smallest, solved, joins, low, gradients, near,
-            needed,
-        )  # fmt: skip
+        size = _screen(union, solved, delta, h, outside, joins, low, gradients, near, needed)
         for s in range(n_supports):
             joining = joins and s == n_supports - 1 and solved.reach[s] >= 0.0
             c = 0
@@ -295,19 +331,44 @@ def _find_gains(  # type: ignore[no-untyped-def]
                 chosen[c] = low + near[i]
                 c += joining or abs(gradients[s, near[i]]) * solved.reach[s] > needed[i]
             if c > 0:
-                k, columns = solved.sizes[s], chosen[:c]
-                place = solved.places[s, :k]
-                members, allowed = union[place], np.empty((0, 0), np.bool_)
-                own, sign = none, none
-                if limited:
-                    allowed = _allowed(limits, members, low, min(_STRIP, d - low), columns)
-                    if limits.signed:
-                        own, sign = limits.sign[members], limits.sign[columns]
+                columns = chosen[:c]
+                g = gradients[s][columns - low]
+                m = min(_STRIP, d - low)
                 found = _gains_beside(
-                    rows, at[place], solved.M[s, :k, :k].copy(), solved.w[s, :k],
-                    gradients[s][columns - low], h[columns], tolerance, columns,
-                    np.flatnonzero(~stays[place]), joining, allowed, own, sign,
-                )  # fmt: skip
+                    union, solved, s, g, h, tolerance, columns, joining, limited, limits, low, m
+                )
                 share = 1.0 / max(solved.explained[s], LEAST_EXPLAINED)
                 for i in range(c):
                     gains[columns[i]] = max(gains[columns[i]], found[i] * share)
+
+
+@kernel
+def _gains_beside(  # type: ignore[no-untyped-def]
+    union, solved, s, g, h, tolerance, columns, joins, limited, limits, low, m
+):
+    """Gains of exchanges of a support with some columns of a strip of m columns from ``low`` on."""
+    k = solved.sizes[s]
+    c = columns.size
+    place = solved.places[s, :k]
+    members = union.columns[place]
+    free = np.flatnonzero(~union.stays[place])
+    own = np.empty(0, np.int64)
+    sign = own
+    allowed = np.empty((0, 0), np.bool_)
+    if limited:
+        allowed = _allowed(limits, members, low, m, columns)
+        if limits.signed:
+            own = limits.sign[members]
+            sign = limits.sign[columns]
+    rows = np.empty((k, c))
+    for p in range(k):
+        row = union.rows[union.at[place[p]]]
+        part = rows[p]
+        for i in range(c):
+            part[i] = row[columns[i]]
+    diagonal = h[columns]
+    min_q = tolerance * diagonal
+    M = solved.M[s, :k, :k].copy()
+    w = solved.w[s, :k]
+    T = np.dot(M, rows)
+    return exchange_gains(T, rows, g, diagonal, min_q, w, M, free, joins, allowed, own, sign)

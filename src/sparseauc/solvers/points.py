@@ -40,7 +40,8 @@ def whole_points(P: Array, delta: Array, within: Range, signs: Indices | None = 
     low, high = possible_points(within, np.zeros(delta.size) if signs is None else signs)
     largest = max(-low.min(), high.max())
     w = -np.linalg.lstsq(P, delta, rcond=None)[0]
-    best, most = np.zeros(delta.size, np.int64), 0.0
+    best = np.zeros(delta.size, np.int64)
+    most = 0.0
     tried: set[bytes] = set()
     top = float(np.abs(w).max())
     for scale in np.arange(1.0, largest + 0.75, 0.25) if top > 0 else ():
@@ -49,7 +50,8 @@ def whole_points(P: Array, delta: Array, within: Range, signs: Indices | None = 
             tried.add(points.tobytes())
             points, explained = _climb(P, delta, points, low, high)
             if explained > most * (1 + _LEAST_GAIN):
-                best, most = points, explained
+                best = points
+                most = explained
     return _smallest(best)
 
 
@@ -61,8 +63,11 @@ def points_range(given: object) -> Range:
     >>> points_range(5), points_range((0, 3))
     ((-5, 5), (0, 3))
     """
-    whole = isinstance(given, Integral) and not isinstance(given, bool)
-    low, high = (-int(given), int(given)) if whole else _two_numbers(given)  # type: ignore[call-overload]
+    if isinstance(given, Integral) and not isinstance(given, bool):
+        low = -int(given)
+        high = int(given)
+    else:
+        low, high = _two_numbers(given)
     if not -MOST_POINTS <= low <= 0 <= high <= MOST_POINTS or low == high:
         raise InputError(
             "points are whole numbers from one of 0 or less to one of 0 or more, such as 5 for -5 "
@@ -94,7 +99,8 @@ def _climb(
     """Change the points of one or two columns at a time, as long as that explains more."""
     k = delta.size
     steps = np.arange(-_LARGEST_STEP, _LARGEST_STEP + 1)
-    column, step = np.repeat(np.arange(k), steps.size), np.tile(steps, k)
+    column = np.repeat(np.arange(k), steps.size)
+    step = np.tile(steps, k)
     one_sum = step * delta[column]
     one_square = step**2 * P.diagonal()[column]
     both = np.outer(step, step) * P[np.ix_(column, column)]
@@ -103,7 +109,8 @@ def _climb(
     while True:
         changed = points[column] + step
         possible = (changed >= low[column]) & (changed <= high[column])
-        sums, along = points @ delta, P @ points
+        sums = points @ delta
+        along = P @ points
         linear = one_square + 2 * step * along[column]
         # A step of 0 beside another column's is a change of that column alone.
         total = sums + one_sum[:, None] + one_sum
@@ -111,8 +118,10 @@ def _climb(
         after = np.zeros(square.shape)
         feasible = other & possible[:, None] & possible & (square > 0)
         if k == 1:
-            total, square = sums + one_sum, points @ along + linear
-            after, feasible = np.zeros(square.shape), possible & (square > 0)
+            total = sums + one_sum
+            square = points @ along + linear
+            after = np.zeros(square.shape)
+            feasible = possible & (square > 0)
         feasible &= total < 0
         np.divide(total**2, square, out=after, where=feasible)
         place = np.unravel_index(int(np.argmax(after)), after.shape)
@@ -139,4 +148,5 @@ def raise_auc(
         if not aucs or max(aucs) <= best + _LEAST_AUC_GAIN:
             return _smallest(points)
         place = int(np.argmax(aucs))
-        points, best = tried[place], aucs[place]
+        points = tried[place]
+        best = aucs[place]

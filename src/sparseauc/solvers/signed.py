@@ -60,30 +60,35 @@ def minimise_signed(P, delta, sign, floor):  # type: ignore[no-untyped-def]
     other, as those do of which no more than the floor is left.
     """
     k = delta.size
-    w, z = np.zeros(k), np.zeros(k)
+    w = np.zeros(k)
+    z = np.zeros(k)
     used = np.ones(k, np.bool_)
     if not _leave_out_wrong(P, delta, sign, floor, used, w):
         return w, -np.inf
     barred = np.zeros(k, np.bool_)
     for _ in range(10 * k):
-        best, into = 1e-14 * -(delta @ w), -1
+        best = 1e-14 * -(delta @ w)
+        into = -1
         for i in range(k):
             if not used[i] and not barred[i]:
                 push = -sign[i] * (delta[i] + P[i] @ w)
                 if push > 0.0 and push * push / P[i, i] > best:
-                    best, into = push * push / P[i, i], i
+                    best = push * push / P[i, i]
+                    into = i
         if into < 0:
             break
         used[into] = True
         while True:
             if not _solve(P, delta, floor, used, z):
                 return w, -np.inf
-            step, first = 1.0, -1
+            step = 1.0
+            first = -1
             for i in range(k):
                 if used[i] and sign[i] * z[i] < 0.0:
                     share = w[i] / (w[i] - z[i])
                     if share < step:
-                        step, first = share, i
+                        step = share
+                        first = i
             if first < 0:
                 for i in range(k):
                     w[i] = z[i]
