@@ -61,12 +61,14 @@ def make_card(
     numeric = classes is None and labels.dtype.kind in "biuf"
     coef = np.asarray(classifier.coef_[0], np.float64)
     origins = _origins_of(model, inputs, coef.size)
-    chosen, intercept = np.flatnonzero(coef), float(classifier.intercept_[0])
+    chosen = np.flatnonzero(coef)
+    intercept = float(classifier.intercept_[0])
     calibration = calibration_of(classifier)
     # The score of points is their total, and its log odds are part of the calibration.
     total = "points_" in vars(classifier) and bool({"platt_", "hazards_"} & {*vars(classifier)})
     if total:
-        coef, intercept = classifier.points_ / classifier.units_, 0.0
+        coef = classifier.points_ / classifier.units_
+        intercept = 0.0
     terms, height = _make_terms(before, classifier, coef, chosen, origins)
     about = {} if summary is None else dict(summary)
     if given := limits_on_card(classifier, [one.name for one in origins]):
@@ -116,7 +118,8 @@ def _make_terms(
 ) -> tuple[tuple[Term, ...], float]:
     """Terms of the chosen columns, for values before all steps, and what the intercept gains."""
     slope, offset, fills = _fold_steps(before, chosen)
-    weights, heights = coef[chosen] * slope, coef[chosen] * offset
+    weights = coef[chosen] * slope
+    heights = coef[chosen] * offset
     limits = np.repeat([[-np.inf], [np.inf]], chosen.size, axis=1)
     logs = np.full(chosen.size, np.nan)
     transform = Transform.of_model(classifier)
@@ -132,10 +135,14 @@ def _make_terms(
     terms = tuple(
         Term(one.column, one.level, weight, _known(fill), one.above, *map(_known, (*ends, log)))
         for one, weight, fill, ends, log in zip(
-            [origins[j] for j in chosen], weights.tolist(), fills.tolist(), limits.T.tolist(),
-            logs.tolist(), strict=True,
+            [origins[j] for j in chosen],
+            weights.tolist(),
+            fills.tolist(),
+            limits.T.tolist(),
+            logs.tolist(),
+            strict=True,
         )
-    )  # fmt: skip
+    )
     return terms, float(heights.sum())
 
 
@@ -162,7 +169,7 @@ def limits_on_card(classifier: Any, names: Any) -> dict[str, Any]:
 
 
 def calibration_of(classifier: Any) -> Calibration | None:
-    """How the score of a classifier becomes log odds; None without probabilities."""
+    """Return the map from the score of a classifier to log odds; None without probabilities."""
     hazards = getattr(classifier, "hazards_", None)
     if hazards is not None:
         return calibration_of_hazards(hazards, classifier.horizon_)
@@ -170,14 +177,16 @@ def calibration_of(classifier: Any) -> Calibration | None:
     if platt is None:
         return None
     # Platt scaling is part of the coefficients, but not of points.
-    slope, intercept = 1.0, 0.0
+    slope = 1.0
+    intercept = 0.0
     if "points_" in vars(classifier):
-        slope, intercept = platt["slope"], platt["intercept"]
+        slope = platt["slope"]
+        intercept = platt["intercept"]
     return Calibration(slope, intercept, platt["n_positive"], platt["n_negative"])
 
 
 def calibration_of_hazards(hazards: ProportionalHazards, horizon: float) -> Calibration:
-    """How the score of a Cox model becomes a risk until the horizon."""
+    """Return the map from the score of a Cox model to a risk until the horizon."""
     baseline = float(np.log(hazards.cumulative_hazard(horizon)))
     censored = hazards.n_rows - hazards.n_events
     return Calibration(hazards.slope, baseline, hazards.n_events, censored, "cloglog")
@@ -198,7 +207,8 @@ def _known(number: float) -> float | None:
 
 def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
     """Slope and offset with which values reach the classifier, and fills, NaN if there are none."""
-    slope, offset = np.ones(chosen.size), np.zeros(chosen.size)
+    slope = np.ones(chosen.size)
+    offset = np.zeros(chosen.size)
     fills = np.full(chosen.size, np.nan)
     for step in before:
         if isinstance(step, SimpleImputer):
@@ -207,5 +217,6 @@ def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Ar
         else:
             mean = step.mean_[chosen] if step.with_mean else 0.0
             scale = step.scale_[chosen] if step.with_std else 1.0
-            slope, offset = slope / scale, (offset - mean) / scale
+            slope = slope / scale
+            offset = (offset - mean) / scale
     return slope, offset, fills

@@ -10,7 +10,8 @@ from sparseauc.utils.text import listed
 from .formatting import capitalised, percent
 
 # Limits on the number of rows of the rarer class.
-SOME_ROWS, FEW_ROWS = 50, 20
+SOME_ROWS = 50
+FEW_ROWS = 20
 # Selection frequency below which a column is unstable.
 UNSTABLE = 0.5
 # Drop of the AUC from training rows to nested cross-validation that indicates overfitting.
@@ -70,7 +71,8 @@ def warn_of_chance(auc: Mapping[str, Any], what: str, measure: str = "AUC") -> I
 
 
 def _check_ranking(about: Mapping[str, Any]) -> Iterator[str]:
-    nested, training = about["auc"], about["training_auc"]
+    nested = about["auc"]
+    training = about["training_auc"]
     measure = about.get("measure", "AUC")
     if nested is None:
         if about["settings"].get("folds", 0):

@@ -50,7 +50,7 @@ class Input(NamedTuple):
 
 @dataclass(frozen=True)
 class FollowUp:
-    """How the outcome is known: by the time of an event, or of censoring.
+    """The outcome as it is known: by the time of an event, or of censoring.
 
     Attributes
     ----------

@@ -124,7 +124,8 @@ def compare_methods(
     ]
     if not all(splits):
         raise DataError("--strata: some folds would have no stratum with rows of both classes")
-    steps, done = len(methods) * sum(map(len, splits)), 0
+    steps = len(methods) * sum(map(len, splits))
+    done = 0
 
     def fit_fold(name: str, repeat: int, fold: int, train: Rows) -> Any:
         nonlocal done
@@ -161,7 +162,9 @@ def judge_method(
     if first is not None and table.within is None:
         # The paired test is of all rows, whatever their stratum.
         paired = table.outcome.compare(scores[0], first.scores[0])
-        difference, error, pvalue = paired.difference, paired.standard_error, paired.pvalue
+        difference = paired.difference
+        error = paired.standard_error
+        pvalue = paired.pvalue
     return MethodResult(
         method=name,
         auc=auc,
@@ -182,7 +185,8 @@ def fit_method(
     method: Method, table: Table, train: Rows, seed: int, limits: Limits | None = None
 ) -> Any:
     """Tune and fit a method to training rows, without its convergence warnings."""
-    X, y = table.X[train], table.outcome.y[train]
+    X = table.X[train]
+    y = table.outcome.y[train]
     before: list[tuple[str, Any]] = []
     if table.imputation is not None:
         fill = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
@@ -197,9 +201,13 @@ def fit_method(
                 if table.groups is not None:
                     model.set_params(cv=split_rows(table, train, 5, 1000 + seed))
                 return fit_rows(
-                    Pipeline([*before, ("model", model)]), table.X, table.outcome.y, train,
-                    groups=table.groups, **table.known(),
-                )  # fmt: skip
+                    Pipeline([*before, ("model", model)]),
+                    table.X,
+                    table.outcome.y,
+                    train,
+                    groups=table.groups,
+                    **table.known(),
+                )
             before.append(("scale", StandardScaler(with_mean=not sp.issparse(X))))
             splits = split_rows(table, train, 5, 1000 + seed)
             outcome = table.outcome.take(train)
@@ -210,16 +218,21 @@ def fit_method(
 
 
 def _best_parameters(
-    method: Method, before: Pipeline, X: Any, y: npt.NDArray[Any], outcome: Outcome,
+    method: Method,
+    before: Pipeline,
+    X: Any,
+    y: npt.NDArray[Any],
+    outcome: Outcome,
     splits: Sequence[Split],
-) -> dict[str, float]:  # fmt: skip
+) -> dict[str, float]:
     """Parameters of the highest mean AUC over folds, in half the time of ``GridSearchCV``."""
     # A fold is imputed and scaled once for all parameters.
     grid = list(ParameterGrid(method.feasible_grid(X.shape[1])))
     aucs = np.zeros(len(grid))
     for train, test in splits:
         area = outcome.take(test).score
-        fitted, left_out = before.fit_transform(X[train]), before.transform(X[test])
+        fitted = before.fit_transform(X[train])
+        left_out = before.transform(X[test])
         for place, parameters in enumerate(grid):
             model = method.make().set_params(**parameters).fit(fitted, y[train])
             aucs[place] += area(np.asarray(scores_by(model, left_out), np.float64))

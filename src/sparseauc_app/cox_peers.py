@@ -37,7 +37,8 @@ class CoxPeer(BaseEstimator):
             # A wrong table raises a ValueError too.
             if not isinstance(error, ArithmeticError | LinAlgError) and _NOWHERE not in str(error):
                 raise
-            self.coef_, self.converged_ = np.zeros((1, dense.shape[1])), False
+            self.coef_ = np.zeros((1, dense.shape[1]))
+            self.converged_ = False
         return self
 
     def predict(self, X: Any) -> Any:

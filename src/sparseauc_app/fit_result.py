@@ -70,7 +70,7 @@ class ValidatedFit:
 
     @property
     def has_thresholds(self) -> bool:
-        """Whether rows left out have labels that count the same."""
+        """Return whether rows left out have labels that count the same."""
         table = self.table
         return self.nested is not None and table.times is None and table.weight is None
 
@@ -106,7 +106,7 @@ class FitResult(ValidatedFit):
 
     @property
     def summary(self) -> Mapping[str, Any]:
-        """What JSON tells of the fit."""
+        """The fit as JSON tells it."""
         return self.card.summary
 
     @property
@@ -116,7 +116,7 @@ class FitResult(ValidatedFit):
 
     @property
     def label(self) -> str | None:
-        """What the outcome is called in reports, if a name was given."""
+        """Name of the outcome in reports, if one was given."""
         label = self.settings.get("label")
         return None if label is None else str(label)
 
@@ -193,7 +193,8 @@ def describe_fit(fit: ValidatedFit, warnings: Sequence[str], seconds: float) -> 
 
 def _list_columns(fit: ValidatedFit) -> pd.DataFrame:
     """List the chosen columns by name; levels of a column follow each other."""
-    table, classifier = fit.table, fit.classifier
+    table = fit.table
+    classifier = fit.classifier
     X = fill_in(fit.model, table.X)
     labels = labels_for(classifier, table)
     columns = column_table(classifier, X, labels, fit.stability, table.strata)
@@ -298,7 +299,8 @@ def _describe_table(table: Table, strata_results: Sequence[GroupResult]) -> dict
 
 
 def _describe_model(fit: ValidatedFit) -> dict[str, Any]:
-    table, classifier = fit.table, fit.classifier
+    table = fit.table
+    classifier = fit.classifier
     chosen = np.flatnonzero(classifier.coef_[0]).tolist()
     limits = limits_on_card(classifier, table.columns)
     results: Any = getattr(classifier, "cv_results_", None)

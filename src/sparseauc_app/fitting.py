@@ -43,7 +43,7 @@ from .reading import DataError, Table
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How to fit and validate a list.
+    """Settings of fitting and validating a list.
 
     Attributes
     ----------
@@ -288,7 +288,9 @@ def _make_estimator(
     table: Table, settings: FitSettings, rows: Rows, tell: Callable[..., None]
 ) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
-    limits, clip, log = limits_for(table, settings.limits), settings.clip, settings.log
+    limits = limits_for(table, settings.limits)
+    clip = settings.clip
+    log = settings.log
     if settings.points is not None:
         for name, value in (("clip", clip), ("log", log)):
             if value not in ("auto", None, False):
@@ -296,7 +298,8 @@ def _make_estimator(
                     f"--points are added up by hand: leave out --transform {name}, or give "
                     f"{name}=none"
                 )
-        clip, log = None, False
+        clip = None
+        log = False
     ks = None if settings.k is None else [settings.k]
     if ks is None and settings.max_k is not None:
         least = max(settings.min_k, table.count(limits.always_include))
@@ -306,7 +309,8 @@ def _make_estimator(
     if settings.k is not None and settings.alpha is not None:
         # There is nothing to choose; folds are for the calibration alone.
         coefficients = "auc" if clip == "auto" and log == "auto" else "auto"
-        clip, log = None if clip == "auto" else clip, log is True
+        clip = None if clip == "auto" else clip
+        log = log is True
     classifier = choose_by_validation(
         table.outcome,
         rows,
@@ -348,9 +352,12 @@ def _fit_pipeline(
     if settings.points is None:
         return model, None
     score = point_score(
-        classifier, fill_in(model, table.X[rows]), table.outcome.y[rows],
+        classifier,
+        fill_in(model, table.X[rows]),
+        table.outcome.y[rows],
         largest=settings.points,
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
-        random_state=settings.seed, **table.known(rows),
-    )  # fmt: skip
+        random_state=settings.seed,
+        **table.known(rows),
+    )
     return replace_classifier(model, score.model), score

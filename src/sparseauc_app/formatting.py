@@ -37,7 +37,7 @@ WITHOUT_POINTS = {"coefficient", "odds_ratio", "odds_ratio_for", "hazard_ratio",
 
 
 def heading_of(key: str, measure: str) -> str:
-    """What a column of a short list is called, given what rankings are measured by."""
+    """Name a column of a short list, given what rankings are measured by."""
     heading = HEADINGS[key][0]
     return f"{measure} {heading}" if key == "auc" else heading
 
@@ -71,7 +71,8 @@ def point_row(point: Mapping[str, Any]) -> dict[str, Any]:
 
 def _above(point: Mapping[str, Any]) -> dict[str, Any]:
     """The risk above which rows are positive, and the total of points; or else the score."""
-    risk, threshold = point.get("risk"), point["threshold"]
+    risk = point.get("risk")
+    threshold = point["threshold"]
     if risk is None:
         return {"score\nabove": threshold}
     total = {"total\nabove": f"{threshold:.0f}"} if point.get("total") else {}
@@ -83,7 +84,8 @@ def auc_text(interval: AUCInterval | Mapping[str, Any] | None, *, long: bool = F
     if interval is None:
         return "–"
     one = interval if isinstance(interval, Mapping) else asdict(interval)
-    low, high = f"{one['low']:.3f}", f"{one['high']:.3f}"
+    low = f"{one['low']:.3f}"
+    high = f"{one['high']:.3f}"
     ends = f"{100 * one['confidence']:g} % CI {low} to {high}" if long else f"{low}–{high}"
     return f"{one['auc']:.3f} ({ends})"
 

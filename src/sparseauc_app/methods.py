@@ -35,7 +35,7 @@ class Method:
 
     @property
     def installed(self) -> bool:
-        """Whether all that it needs is installed."""
+        """Return whether all that it needs is installed."""
         return self.needs is None or find_spec(self.needs) is not None
 
     def feasible_grid(self, n_features: int) -> dict[str, list[float]]:
@@ -166,24 +166,33 @@ def methods_of_times() -> Mapping[str, Method]:
     """Return the methods that rank rows by the time to their event, by name."""
     found = (
         Method(
-            "sparse-concordance", "this library, default rule",
+            "sparse-concordance",
+            "this library, default rule",
             lambda: sparseauc.SparseConcordanceCV(),
         ),
         Method(
-            "sparse-concordance-1se", "this library, rule 1se",
+            "sparse-concordance-1se",
+            "this library, rule 1se",
             lambda: sparseauc.SparseConcordanceCV(rule="1se"),
         ),
         Method(
-            "single-column", "the best column alone",
+            "single-column",
+            "the best column alone",
             lambda: sparseauc.SparseConcordanceCV(ks=[1]),
         ),
         Method(
-            "l1-cox", "Cox model, L1 penalty", partial(_cox, "l1"),
-            {"alpha": powers_of_ten(-3, 0, 13)}, "sksurv",
+            "l1-cox",
+            "Cox model, L1 penalty",
+            partial(_cox, "l1"),
+            {"alpha": powers_of_ten(-3, 0, 13)},
+            "sksurv",
         ),
         Method(
-            "ridge-cox", "Cox model, L2 penalty, all columns", partial(_cox, "l2"),
-            {"alpha": powers_of_ten(-2, 4, 13)}, "sksurv",
+            "ridge-cox",
+            "Cox model, L2 penalty, all columns",
+            partial(_cox, "l2"),
+            {"alpha": powers_of_ten(-2, 4, 13)},
+            "sksurv",
         ),
-    )  # fmt: skip
+    )
     return {method.key: method for method in found}

@@ -64,7 +64,7 @@ def labels_for(classifier: Any, table: Table) -> npt.NDArray[Any]:
 
 
 def chooses_by_exchanges(classifier: Any) -> bool:
-    """Whether a model chooses its list by the loss over pairs that exchanges lower."""
+    """Return whether a model chooses its list by the loss over pairs that exchanges lower."""
     return isinstance(classifier, EXCHANGE_MODELS)
 
 

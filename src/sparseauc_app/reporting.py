@@ -48,7 +48,8 @@ class ReportPage:
     fit: FitResult = field(repr=False)
 
     def __repr__(self) -> str:
-        fit, nested = self.fit, self.fit.nested
+        fit = self.fit
+        nested = self.fit.nested
         by = "nested cross-validation" if nested else "training rows, optimistic"
         auc = auc_text(nested.interval if nested else fit.training_auc)
         return (
@@ -128,10 +129,16 @@ def report(
     read = {name: settings.pop(name) for name in {*settings} & {one.name for one in fields(Rules)}}
     how = FitSettings(**settings)
     rules = Rules(
-        target=target, positive=None if positive is None else str(positive), groups=groups,
-        strata=strata, exclude=tuple(exclude), text=text, missing=missing,
-        whole=how.limits.allow_groups, **read,
-    )  # fmt: skip
+        target=target,
+        positive=None if positive is None else str(positive),
+        groups=groups,
+        strata=strata,
+        exclude=tuple(exclude),
+        text=text,
+        missing=missing,
+        whole=how.limits.allow_groups,
+        **read,
+    )
     source = (
         read_source(Path(data), as_text=rules.written, ids=rules.ids)
         if isinstance(data, str | os.PathLike)

@@ -56,19 +56,19 @@ class Term:
 
     @property
     def clips(self) -> bool:
-        """Whether numbers beyond limits count as the limit."""
+        """Return whether numbers beyond limits count as the limit."""
         return self.low is not None or self.high is not None
 
     @property
     def fill_in_units(self) -> float | None:
-        """What a missing value is replaced by, in the units of the column."""
+        """Replacement of a missing value, in the units of the column."""
         if self.fill is None or self.log is None:
             return self.fill
         return float(np.exp(self.fill)) - self.log
 
     @property
     def formula(self) -> str:
-        """What the coefficient is multiplied by, as text."""
+        """The factor of the coefficient, as text."""
         if self.level is not None:
             return f"[{self.column} is {self.level}]"
         if self.above is not None:
@@ -86,7 +86,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How a score becomes a probability: 1 / (1 + exp(−(slope · score + intercept))).
+    """The map from a score to a probability: 1 / (1 + exp(−(slope · score + intercept))).
 
     Attributes
     ----------
@@ -355,12 +355,12 @@ class ScoreCard:
 
     @property
     def measure(self) -> str:
-        """What the ranking is measured by: "AUC", or "C" of times to event."""
+        """Measure of the ranking: "AUC", or "C" of times to event."""
         return "AUC" if self.times is None else "C"
 
     @property
     def risk_text(self) -> str:
-        """What a risk is of: "risk", or "risk until 365"."""
+        """Name of a risk: "risk", or "risk until 365"."""
         return "risk" if self.times is None else f"risk until {self.times.horizon:g}"
 
     @property
@@ -426,7 +426,8 @@ def _read_fields(kind: Any, content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(kind: Any, value: Any) -> Any:
     """A value of JSON as an annotated type; anything else is refused."""
-    inside, make = get_args(kind), kind
+    inside = get_args(kind)
+    make = kind
     if is_dataclass(kind):
         return make(**_read_fields(kind, value))
     if type(None) in inside:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 # A mean is said to have moved if it did so by this many training standard deviations and by this
 # many standard errors.
-MOVED, CERTAIN = 0.25, 3.0
+MOVED = 0.25
+CERTAIN = 3.0
 # Standard deviations by which a mean has moved too far for any number of rows.
 FAR = 2.0
 
@@ -37,7 +38,7 @@ class ColumnShift:
 
     @property
     def sentence(self) -> str:
-        """What to say of a mean that has moved."""
+        """Warning of a mean that has moved."""
         return (
             f"The mean of {self.name!r} has moved by {self.mean_shift:+.1f} training standard "
             "deviations. Check its unit and how it is measured."
@@ -53,7 +54,8 @@ def compare_columns(card: ScoreCard, values: Array) -> list[ColumnShift]:
         column = values[:, j]
         present, entered = (part[~np.isnan(column)] for part in (column, taken[:, j]))
         known = before.get(term.name)
-        shift, moved = None, False
+        shift = None
+        moved = False
         if known is not None and present.size and float(known["std"]) > 0:
             shift = float((entered.mean() - float(known["mean"])) / float(known["std"]))
             error = np.sqrt(1 / present.size + 1 / max(1, int(known["rows"])))

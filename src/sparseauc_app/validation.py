@@ -75,7 +75,7 @@ class OtherScore:
         return self.difference - 1.96 * self.error, self.difference + 1.96 * self.error
 
     def as_dict(self) -> dict[str, Any]:
-        """What JSON can hold."""
+        """Return what JSON can hold."""
         return {
             "name": self.name,
             "rows": self.rows,
@@ -203,11 +203,13 @@ def validate_model(
     new = read_outcome(source, card, scores, positive, negative)
     if new is None:
         raise _no_outcome_error(source, card)
-    judged, outcome = new.judged, new.outcome
+    judged = new.judged
+    outcome = new.outcome
     truth = outcome.positive
     _refuse_few(source, card, truth)
     notes = [*source.notes, *found.notes, *new.notes]
-    values, kept = found.values[judged], scores[judged]
+    values = found.values[judged]
+    kept = scores[judged]
     interval, within = judge_ranking(card, source, new, kept)
     warnings = list(found.warnings)
     try:
@@ -251,11 +253,25 @@ def validate_model(
     by = within if by is None else by
     groups = [] if by is None else judge_groups(_read_groups(source, by, judged), outcome, kept)
     return Validation(
-        card, source.name, kept, new.outcome, interval, within, promised, pvalue, risks, size,
-        points, groups, columns, tuple(notes), tuple(warnings),
+        card,
+        source.name,
+        kept,
+        new.outcome,
+        interval,
+        within,
+        promised,
+        pvalue,
+        risks,
+        size,
+        points,
+        groups,
+        columns,
+        tuple(notes),
+        tuple(warnings),
         [_judge_other(card, source, name, new, kept) for name in risk_columns],
-        followed, curves,
-    )  # fmt: skip
+        followed,
+        curves,
+    )
 
 
 def _no_outcome_error(source: Source, card: ScoreCard) -> DataError:
@@ -293,7 +309,8 @@ def _judge_other(
     known = np.isfinite(values)
     outcome = new.outcome.take(known)
     state = new.outcome.at_horizon().take(known)
-    values, scores = values[known], scores[known]
+    values = values[known]
+    scores = scores[known]
     if outcome.informative < 2:
         few = "rows of a class" if card.times is None else "rows with an event until the horizon"
         raise DataError(f"{source.name}: {name!r} has fewer than 2 {few}")

@@ -59,9 +59,12 @@ def print_rows(
     for key in rows[0] if rows else ():
         text = key in ("column", "method", "threshold")
         table.add_column(
-            key, justify="left" if text else "right", no_wrap=key != "column", overflow="fold",
+            key,
+            justify="left" if text else "right",
+            no_wrap=key != "column",
+            overflow="fold",
             vertical="bottom",
-        )  # fmt: skip
+        )
     for row in rows:
         cells = (f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values())
         table.add_row(*(escape(printable(cell)) for cell in cells))

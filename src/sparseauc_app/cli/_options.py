@@ -70,75 +70,107 @@ Json = Annotated[bool, output("--json", help="Print the result as JSON.")]
 
 @dataclass(frozen=True)
 class Training:
-    """How the columns of a training table are read."""
+    """Options of reading a training table."""
 
     target: Annotated[
         str | None,
-        reading("--target", "--event", "-t", metavar="NAME", help="Outcome column; with --time, "
-            "the column that says which rows had the event."),
-    ] = None  # fmt: skip
+        reading(
+            "--target",
+            "--event",
+            "-t",
+            metavar="NAME",
+            help="Outcome column; with --time, the column that says which rows had the event.",
+        ),
+    ] = None
     positive: Annotated[
         str | None,
-        reading("--positive", "--event-value", metavar="LABEL", help="Label of the positive class "
+        reading(
+            "--positive",
+            "--event-value",
+            metavar="LABEL",
+            help="Label of the positive class "
             "(the event). By default the label that sorts last, unless it is a word such as "
             "control or no. With three or more labels it is required, and all others are negative "
-            "(with --time: censored)."),
-    ] = None  # fmt: skip
+            "(with --time: censored).",
+        ),
+    ] = None
     negative: Annotated[
         str | None,
         reading(help="Label of the negative class. Rows with other labels are left out."),
     ] = None
     time: Annotated[
         str | None,
-        reading(metavar="NAME", help="Column of the time of the event, or until which a row is "
-            "known to have been without it (censored): rank rows by the time to their event."),
-    ] = None  # fmt: skip
+        reading(
+            metavar="NAME",
+            help="Column of the time of the event, or until which a row is "
+            "known to have been without it (censored): rank rows by the time to their event.",
+        ),
+    ] = None
     horizon: Annotated[
         str | None,
-        reading(metavar="T|within:T", help="Time until which risks are given, such as 365; by "
+        reading(
+            metavar="T|within:T",
+            help="Time until which risks are given, such as 365; by "
             "default that by which 80 % of the events have happened. within:365 asks a binary "
             "question instead: does the event come until then? Rows censored before stand aside, "
-            "and others count for them (inverse censoring weights)."),
-    ] = None  # fmt: skip
+            "and others count for them (inverse censoring weights).",
+        ),
+    ] = None
     exclude: Annotated[
         list[str] | None, reading(metavar="NAME", help="Column to leave out. Can be repeated.")
     ] = None
     groups: Annotated[
         str | None,
-        reading(help="Column that marks related rows, such as the visits of a patient. They stay "
-            "together in cross-validation."),
-    ] = None  # fmt: skip
+        reading(
+            help="Column that marks related rows, such as the visits of a patient. They stay "
+            "together in cross-validation."
+        ),
+    ] = None
     strata: Annotated[
         str | None,
-        reading(help="Column of sites, batches, donors or matched sets. Only rows of the same "
-            "stratum are compared, in fitting and in the AUC. The column itself is not fitted."),
-    ] = None  # fmt: skip
+        reading(
+            help="Column of sites, batches, donors or matched sets. Only rows of the same "
+            "stratum are compared, in fitting and in the AUC. The column itself is not fitted."
+        ),
+    ] = None
     weights: Annotated[
         str | None,
-        reading(metavar="NAME", help="Column that says what each row counts, such as sampling "
-            "weights: in fitting, validation and the AUC."),
-    ] = None  # fmt: skip
+        reading(
+            metavar="NAME",
+            help="Column that says what each row counts, such as sampling "
+            "weights: in fitting, validation and the AUC.",
+        ),
+    ] = None
     ids: Annotated[
         str | None,
         reading(help="Column of row identifiers. Not used as a predictor; predict copies it."),
     ] = None
     text: Annotated[
         str,
-        reading(metavar="HOW", help="Text columns: auto chooses each with all its levels or not at "
+        reading(
+            metavar="HOW",
+            help="Text columns: auto chooses each with all its levels or not at "
             "all, as one column, and leaves out dates and text with more than 20 levels (auto:30 "
             "for 30); one-hot chooses levels one by one, and refuses text with more; drop drops "
-            "all text, refuse refuses it."),
-    ] = "auto"  # fmt: skip
+            "all text, refuse refuses it.",
+        ),
+    ] = "auto"
     numeric: Annotated[
         list[str] | None,
-        reading(metavar="NAME", help="Numeric column with some values written as limits: >5 is "
-            "read as 5, text without a digit as missing. Can be repeated."),
-    ] = None  # fmt: skip
+        reading(
+            metavar="NAME",
+            help="Numeric column with some values written as limits: >5 is "
+            "read as 5, text without a digit as missing. Can be repeated.",
+        ),
+    ] = None
     missing: Annotated[
         Literal["refuse", "median", "mean", "drop-rows", "drop-columns"],
-        reading(metavar="HOW", help="Missing values: median or mean imputes from the training "
-            "rows, drop-rows or drop-columns drops those that have any, refuse refuses."),
-    ] = "refuse"  # fmt: skip
+        reading(
+            metavar="HOW",
+            help="Missing values: median or mean imputes from the training "
+            "rows, drop-rows or drop-columns drops those that have any, refuse refuses.",
+        ),
+    ] = "refuse"
 
     def as_rules(self) -> dict[str, Any]:
         """Return what ``Rules`` takes."""
@@ -171,15 +203,19 @@ class Training:
 
 @dataclass(frozen=True)
 class TextFile:
-    """How a file is read, where that is not found out."""
+    """Options of reading a file, where that is not found out."""
 
     format: Annotated[
         list[str] | None,
-        reading("--format", metavar="NAME=VALUE", help="How a file is written, where that is "
+        reading(
+            "--format",
+            metavar="NAME=VALUE",
+            help="How a file is written, where that is "
             "not detected: delimiter (one character, or tab), encoding, decimal (point or comma; "
             "the other sign stands between thousands), sheet (of an Excel file), and max-gib, "
-            "the largest text to read (2 GiB after unpacking). Can be repeated."),
-    ] = None  # fmt: skip
+            "the largest text to read (2 GiB after unpacking). Can be repeated.",
+        ),
+    ] = None
 
     def as_arguments(self) -> dict[str, Any]:
         """Return what ``read_source`` takes."""

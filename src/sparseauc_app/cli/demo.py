@@ -20,7 +20,9 @@ from .output import check_outputs, check_writable, write_outputs
 if TYPE_CHECKING:
     import pandas as pd
 
-PATIENTS, NEW, OTHER = 1000, 8, 400
+PATIENTS = 1000
+NEW = 8
+OTHER = 400
 _METHODS = "sparse-auc,l1-logistic,mean-difference"
 
 
@@ -87,7 +89,8 @@ def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
     third["early warning score"] = warning
     third["site"] = rng.choice(["east", "west"], len(third))
     risk = lactate_of(patients) + patients["age (years)"].fillna(60) / 20
-    death, end = rng.exponential(900 * np.exp(5 - risk)), rng.uniform(100, 1000, len(patients))
+    death = rng.exponential(900 * np.exp(5 - risk))
+    end = rng.uniform(100, 1000, len(patients))
     followed = patients.drop(columns="sepsis").assign(
         days=np.ceil(np.minimum(death, end)), status=np.where(death <= end, 2, 1)
     )
@@ -112,7 +115,9 @@ def _run(app: typer.Typer, *arguments: str | Path) -> None:
     typed = shlex.join(["sparseauc", *words])
     lines = textwrap.wrap(typed, 92, break_long_words=False, break_on_hyphens=False)
     typer.secho("\n$ " + " \\\n      ".join(lines), bold=True)
-    before, sys.argv = sys.argv, ["sparseauc", *words]  # a report names the command it came from
+    # a report names the command it came from
+    before = sys.argv
+    sys.argv = ["sparseauc", *words]
     try:
         code = app(words, prog_name="sparseauc", standalone_mode=False)
     finally:
@@ -129,7 +134,8 @@ def _run_algorithm_1() -> None:
     from sparseauc.estimators import SHTAUCClassifier
     from sparseauc.metrics import auc_confidence_interval
 
-    k, rows = 80, 1000
+    k = 80
+    rows = 1000
     data = make_outbreak(n=6 * rows, d=1000, k=k, correlation=0.8, random_state=0)
     X, X_new, y, y_new = train_test_split(*data, train_size=rows, stratify=data.y, random_state=0)
     _say(

@@ -23,7 +23,7 @@ _AS_JSON = "sparseauc.json"
 
 
 class ExitCode(IntEnum):
-    """What the command returns to the shell."""
+    """Exit codes of the command."""
 
     OK = 0
     FAILED = 1

@@ -20,46 +20,68 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fitting:
-    """How a list is fitted and validated."""
+    """Options of fitting and validating a list."""
 
     columns: Annotated[
         str | None,
-        fitting("--columns", "-k", metavar="N|M-N", help="Number of columns; or, such as 1-20, "
+        fitting(
+            "--columns",
+            "-k",
+            metavar="N|M-N",
+            help="Number of columns; or, such as 1-20, "
             "those among which cross-validation chooses. By default at most 100, and at most one "
-            "column per 5 rows (per 2.5 rows up to 24)."),
-    ] = None  # fmt: skip
+            "column per 5 rows (per 2.5 rows up to 24).",
+        ),
+    ] = None
     rule: Annotated[
         Literal["best", "1se"],
-        fitting(help="The shortest list with an AUC within 0.002 of the highest (best) or within "
-            "one standard error of it (1se)."),
-    ] = "best"  # fmt: skip
+        fitting(
+            help="The shortest list with an AUC within 0.002 of the highest (best) or within "
+            "one standard error of it (1se)."
+        ),
+    ] = "best"
     alpha: Annotated[
         float | None,
-        fitting(min=0.0, metavar="X", help="Ridge penalty on standardised columns. Chosen by "
-            "cross-validation by default."),
-    ] = None  # fmt: skip
+        fitting(
+            min=0.0,
+            metavar="X",
+            help="Ridge penalty on standardised columns. Chosen by cross-validation by default.",
+        ),
+    ] = None
     limits: Annotated[
         list[str] | None,
-        fitting("--limits", metavar="FILE|NAME=X", help="Limits on the list: a CSV file with a "
+        fitting(
+            "--limits",
+            metavar="FILE|NAME=X",
+            help="Limits on the list: a CSV file with a "
             "column name and any of sign, cost, family, column_group and include; a TOML "
             "file; or one limit, such as budget=40, or always_include=NAME for a column that must "
-            "be on the list. Can be repeated."),
-    ] = None  # fmt: skip
+            "be on the list. Can be repeated.",
+        ),
+    ] = None
     transform: Annotated[
         list[str] | None,
-        fitting(metavar="NAME=VALUE", help="How values are transformed. clip=X clips a share of "
+        fitting(
+            metavar="NAME=VALUE",
+            help="How values are transformed. clip=X clips a share of "
             "them at each end of a column, such as 0.05; log=always takes logarithms of skewed "
             "columns of numbers of 0 or more; by default (auto) both are done where they raise the "
             "cross-validated AUC, and with none they are not. cut=deciles cuts numbers into "
             "columns of 0 and 1, such as age > 60, so that totals of --points are whole numbers. "
-            "Can be repeated."),
-    ] = None  # fmt: skip
+            "Can be repeated.",
+        ),
+    ] = None
     points: Annotated[
         int | None,
-        fitting(min=1, max=1000, metavar="N", help="Whole points from -N to N instead of "
+        fitting(
+            min=1,
+            max=1000,
+            metavar="N",
+            help="Whole points from -N to N instead of "
             "coefficients, to add up by hand; also prints the risk by total. Usual: --points 5 -k "
-            "5."),
-    ] = None  # fmt: skip
+            "5.",
+        ),
+    ] = None
     quick: Annotated[
         bool, fitting("--quick", help="Skip nested cross-validation and stability selection.")
     ] = False
@@ -92,14 +114,15 @@ class Fitting:
 
     @property
     def cuts(self) -> bool:
-        """Whether numbers are cut at their deciles."""
+        """Return whether numbers are cut at their deciles."""
         cut = self._transforms().get("cut", "none")
         if cut not in ("deciles", "none"):
             raise typer.BadParameter(f"--transform: cut is deciles or none, not {cut!r}")
         return cut == "deciles"
 
     def _log(self) -> Any:
-        log, kinds = self._transforms().get("log", "auto"), {"always": True, "none": False}
+        log = self._transforms().get("log", "auto")
+        kinds = {"always": True, "none": False}
         if log not in ("auto", *kinds):
             raise typer.BadParameter(f"--transform: log is auto, always or none, not {log!r}")
         return kinds.get(log, "auto")
@@ -151,7 +174,7 @@ def fit_command(
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Find the few columns of TABLE whose weighted sum best ranks positives above negatives.
 
     Example: sparseauc fit patients.csv --target sepsis --positive yes --ids patient

@@ -20,19 +20,25 @@ if TYPE_CHECKING:
 
 
 def _reached(name: str, example: float) -> Any:
-    return options.output(metavar="P", help="Label rows above the threshold that reached this "
-        f"{name} in nested cross-validation, such as {example}.")  # fmt: skip
+    return options.output(
+        metavar="P",
+        help="Label rows above the threshold that reached this "
+        f"{name} in nested cross-validation, such as {example}.",
+    )
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Where rows are labelled positive; by default where the risk is above that in training."""
+    """The threshold of the label; by default the risk of the training rows."""
 
     risk: Annotated[
         float | None,
-        options.output(metavar="P", help="Label rows with a higher risk as positive, such as 0.1. "
-            "By default the share of positives in training."),
-    ] = None  # fmt: skip
+        options.output(
+            metavar="P",
+            help="Label rows with a higher risk as positive, such as 0.1. "
+            "By default the share of positives in training.",
+        ),
+    ] = None
     sensitivity: Annotated[float | None, _reached("sensitivity", 0.9)] = None
     specificity: Annotated[float | None, _reached("specificity", 0.95)] = None
 

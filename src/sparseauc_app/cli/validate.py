@@ -86,9 +86,13 @@ def validate_command(
         notes: list[str] = []
         source = read_new_rows(table, card, text_file, by=by)
         found = validate_model(
-            card, source, by, positive=positive, negative=negative,
+            card,
+            source,
+            by,
+            positive=positive,
+            negative=negative,
             risk_columns=risk_column or (),
-        )  # fmt: skip
+        )
         if update is not None and out is not None:
             from ..updating import update_model
 

@@ -19,9 +19,12 @@ from ..models import chooses_by_exchanges, fill_in, labels_for
 # loss itself says little where a ridge shrinks all coefficients.
 WITHIN = 0.02
 # Near-equal lists that are looked for, and shown; multiplications to settle all: 0.1 seconds.
-_MOST, _SHOWN, _OPERATIONS = 100, 10, 2e8
+_MOST = 100
+_SHOWN = 10
+_OPERATIONS = 2e8
 # Replacements for each column, and for each of more than twenty.
-_REPLACEMENTS, _REPLACEMENTS_OF_MANY = 3, 1
+_REPLACEMENTS = 3
+_REPLACEMENTS_OF_MANY = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,9 @@ def find_alternatives(fit: FitResult) -> Alternatives | None:
 
     None without nested folds, if no column can be exchanged, or if folds are too small.
     """
-    classifier, table, nested = fit.classifier, fit.table, fit.nested
+    classifier = fit.classifier
+    table = fit.table
+    nested = fit.nested
     if nested is None or not chooses_by_exchanges(classifier):
         return None
     X = fill_in(fit.model, table.X)

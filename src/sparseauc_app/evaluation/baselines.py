@@ -50,7 +50,8 @@ def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Basel
 
     A method is left out if its first fold says that it would take minutes.
     """
-    table, nested = fit.table, fit.nested
+    table = fit.table
+    nested = fit.nested
     if nested is None:
         return None
     splits = splits_of(nested.folds)

@@ -43,7 +43,8 @@ def calibration_curve(p: Array, positive: Mask) -> CalibrationCurve | None:
     if distinct.size > _PLACES:
         places = np.unique(np.quantile(p, np.linspace(0, 1, _PLACES)))
     order = np.argsort(p, kind="stable")
-    x, y = p[order], positive[order].astype(np.float64)
+    x = p[order]
+    y = positive[order].astype(np.float64)
     weights = [_local_weights(x, place) for place in places.tolist()]
     fitted = np.array([row @ y[rows] for rows, row in weights])
     # The variance of a row is binomial, by its own smoothed probability.
@@ -67,7 +68,8 @@ def _local_weights(x: Array, place: float) -> tuple[slice, Array]:
     n = x.size
     near = min(n, max(3, int(np.floor(_SPAN * n + 1e-5))))
     start = np.searchsorted(x, place)
-    low, high = max(0, int(start) - near), min(n, int(start) + near)
+    low = max(0, int(start) - near)
+    high = min(n, int(start) + near)
     window = np.sort(np.abs(x[low:high] - place))
     reach = max(float(window[near - 1]), 1e-12)
     first = int(np.searchsorted(x, place - reach, "left"))

@@ -108,7 +108,9 @@ def evaluate(fit: FitResult, progress: Progress | None = None) -> Evaluation:
     """
     report = progress or (lambda *_: None)
     report("Looking for replacements", 0, 1)
-    table, nested, card = fit.table, fit.nested, fit.card
+    table = fit.table
+    nested = fit.nested
+    card = fit.card
     chosen = [str(name) for name in fit.columns["column"]]
     risks = curves = followed = size = size_of_all = validation = None
     if nested is not None:
@@ -148,7 +150,7 @@ def _correlate(fit: FitResult, chosen: list[str]) -> pd.DataFrame:
 
 
 def _calibration_of_model(card: ScoreCard) -> Calibration:
-    """How a score of the fitted model becomes a risk: of points, it is in log odds already."""
+    """Return the map from a score to its risk; scores of points are in log odds already."""
     how = card.calibration
     assert how is not None
     return Calibration(1.0, 0.0, 0, 0) if card.total and how.link == "logit" else how

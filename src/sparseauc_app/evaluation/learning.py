@@ -28,7 +28,9 @@ def learning_curve(
 
     Every fit chooses its columns anew, as many as the final list has, with the final ridge.
     """
-    table, nested, k = fit.table, fit.nested, fit.k
+    table = fit.table
+    nested = fit.nested
+    k = fit.k
     ours = chooses_by_exchanges(fit.classifier) and table.weight is None
     if nested is None or k == 0 or not ours:
         return None

@@ -35,7 +35,7 @@ class CalibrationCheck:
     slope_error: float
 
     def as_dict(self) -> dict[str, float | None]:
-        """What JSON can hold: None instead of NaN."""
+        """Return what JSON can hold: None instead of NaN."""
         return {key: None if np.isnan(value) else value for key, value in asdict(self).items()}
 
 
@@ -124,12 +124,14 @@ def check_calibration(
     def mean(values: Any) -> float:
         return float(np.average(values, weights=weight))
 
-    observed, expected = mean(positive), mean(expit(log_odds))
+    observed = mean(positive)
+    expected = mean(expit(log_odds))
     # The mean rises with what is added: one root, and these ends enclose it.
     ends = -log_odds.max() - 50, 50 - log_odds.min()
     added = float(brentq(lambda a: mean(expit(log_odds + a)) - observed, *ends))
     error = _standard_error(expit(log_odds + added), np.ones_like(log_odds), positive, weight)
-    slope, intercept = np.nan, np.nan
+    slope = np.nan
+    intercept = np.nan
     if log_odds.std() > 0:
         slope, intercept = fit_logistic(log_odds, positive, weight)
     slope_error = np.nan

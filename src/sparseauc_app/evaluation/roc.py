@@ -14,7 +14,7 @@ _MOST_POINTS = 400
 
 @dataclass(frozen=True, eq=False)
 class RankCurves:
-    """How scores rank positives: sensitivity, specificity and precision at their thresholds.
+    """Sensitivity, specificity and precision at the thresholds of scores.
 
     Attributes
     ----------

@@ -14,7 +14,9 @@ from scipy.special import expit, ndtri, xlogy
 from sparseauc.utils.types import Array
 
 # As the authors propose: shrinkage, optimism of R², and margin of error of the overall risk.
-_SHRINKAGE, _OPTIMISM, _MARGIN = 0.9, 0.05, 0.05
+_SHRINKAGE = 0.9
+_OPTIMISM = 0.05
+_MARGIN = 0.05
 # Widths of the 95 % CIs in validation: observed/expected ratio, slope, AUC.
 _WIDTHS = {"ratio": 0.2, "slope": 0.2, "auc": 0.1}
 _Z = 1.96
@@ -85,7 +87,8 @@ def development_size(auc: float, prevalence: float, parameters: int) -> Developm
     def rows(shrinkage: float) -> int:
         return math.ceil(parameters / ((shrinkage - 1) * math.log(1 - r2 / shrinkage)))
 
-    by_shrinkage, by_optimism = rows(_SHRINKAGE), rows(r2 / (r2 + _OPTIMISM * most))
+    by_shrinkage = rows(_SHRINKAGE)
+    by_optimism = rows(r2 / (r2 + _OPTIMISM * most))
     by_intercept = math.ceil((_Z / _MARGIN) ** 2 * prevalence * (1 - prevalence))
     needed = max(by_shrinkage, by_optimism, by_intercept)
     return DevelopmentSize(
@@ -125,7 +128,9 @@ def validation_size(log_odds: Array, auc: float, prevalence: float) -> Validatio
     by_ratio = math.ceil((1 - prevalence) / (prevalence * error**2))
     p = expit(log_odds)
     weight = p * (1 - p)
-    a, b, both = weight.mean(), (weight * log_odds**2).mean(), (weight * log_odds).mean()
+    a = weight.mean()
+    b = (weight * log_odds**2).mean()
+    both = (weight * log_odds).mean()
     information = a * b - both**2
     if information <= 0:
         return None

@@ -31,7 +31,7 @@ class FreeOfEvent:
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """How a score ranks rows that are followed until an event.
+    """The ranking of rows that are followed until an event.
 
     Attributes
     ----------
@@ -81,7 +81,8 @@ def _free_of_event(name: str, times: SurvivalTimes, marks: Array) -> FreeOfEvent
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.cumsum(events / (at_risk * (at_risk - events)))
         width = 1.96 * np.sqrt(variance) / np.log(curve.y)
-        low, high = curve.y ** np.exp(-width), curve.y ** np.exp(width)
+        low = curve.y ** np.exp(-width)
+        high = curve.y ** np.exp(width)
     unknown = ~np.isfinite(low) | ~np.isfinite(high)
     low, high = (np.where(unknown, curve.y, end) for end in (low, high))
     counts = np.array([np.count_nonzero(times.time >= mark) for mark in marks.tolist()])

@@ -48,7 +48,7 @@ class Field:
 
     @property
     def fill_text(self) -> str:
-        """What happens if the value is missing."""
+        """Say what happens if the value is missing."""
         if self.required:
             return "no score"
         if self.kind == "number" and self.fill is not None:

@@ -103,11 +103,13 @@ def _places(one: Field, terms: Sequence[Term], card: ScoreCard) -> list[Place] |
         return [(text, text) for text in (*known, *others)]
     if one.kind == "boolean":
         return [("no", 0.0), ("yes", 1.0)]
-    low, high = one.low, one.high
+    low = one.low
+    high = one.high
     if low is None or high is None:
         if not all(term.low is not None and term.high is not None for term in terms):
             return None
-        low, high = float(terms[0].low or 0.0), float(terms[0].high or 0.0)
+        low = float(terms[0].low or 0.0)
+        high = float(terms[0].high or 0.0)
     cuts = sorted({float(term.above) for term in terms if term.above is not None})
     return _places_of_cuts(cuts) if cuts else _places_of_range(low, high, terms)
 
@@ -130,7 +132,7 @@ def _places_of_range(low: float, high: float, terms: Iterable[Term]) -> list[Pla
 
 
 def _contribution(terms: Iterable[Term], value: float | str) -> float:
-    """What a column adds to the score at a value."""
+    """Return what a column adds to the score at a value."""
     terms = list(terms)
     numbers = np.array([[float(value == t.level) if t.level is not None else value for t in terms]])
     part = ScoreCard(tuple(terms), 0.0, "", "", "", ())
@@ -144,5 +146,6 @@ def _round_numbers(low: float, high: float, most: int) -> list[float]:
     exponent = np.floor(np.log10((high - low) / most))
     steps = [factor * 10.0 ** (exponent + up) for up in (0, 1) for factor in (1, 2, 5)]
     step = steps[min(bisect_left(steps, (high - low) / (most - 1)), len(steps) - 1)]
-    first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+    first = np.ceil(low / step - 1e-9)
+    last = np.floor(high / step + 1e-9)
     return [float(np.round(place * step, 12)) + 0.0 for place in np.arange(first, last + 1)]

@@ -17,7 +17,9 @@ from .fields import fields_of
 from .nomogram import Axis, Nomogram, make_nomogram
 from .terms import Clip, IsAbove, IsLevel, Log, term_values, write_steps
 
-_WIDTH, _LEFT, _ROW = 780, 170, 46
+_WIDTH = 780
+_LEFT = 170
+_ROW = 46
 # Width of a character of the nomogram's texts.
 _CHARACTER = 6.2
 
@@ -42,7 +44,8 @@ def to_html(card: ScoreCard) -> str:
     ValueError
         If a term has a step that the page cannot compute.
     """
-    nomogram, fields = make_nomogram(card), fields_of(card)
+    nomogram = make_nomogram(card)
+    fields = fields_of(card)
     auc = card.summary.get("auc")
     page = make_environment("sparseauc_app.export").get_template("calculator.html.j2")
     return page.render(
@@ -60,19 +63,20 @@ def to_html(card: ScoreCard) -> str:
 
 
 def _event_of(card: ScoreCard) -> str:
-    """What the risk is of: "sepsis = yes", or "death until 365"."""
+    """Name what the risk is of: "sepsis = yes", or "death until 365"."""
     return card.event if card.times is None else f"{card.event} until {card.times.horizon:g}"
 
 
 def _prevalence(card: ScoreCard) -> str | None:
-    rows, positives = card.summary.get("rows"), card.summary.get("positives")
+    rows = card.summary.get("rows")
+    positives = card.summary.get("positives")
     if card.follow_up is not None:
         return None  # the share of rows is not that of events until the horizon
     return None if not rows or positives is None else percent(positives / rows)
 
 
 def _describe(card: ScoreCard, nomogram: Nomogram | None) -> dict[str, Any]:
-    """What the script needs to score a row."""
+    """Collect what the script needs to score a row."""
     terms = [
         {
             "name": value.name,
@@ -93,8 +97,13 @@ def _describe(card: ScoreCard, nomogram: Nomogram | None) -> dict[str, Any]:
         "name": card.score_name.capitalize(),
         "calibration": None if card.calibration is None else asdict(card.calibration),
         "columns": [
-            {"column": one.column, "kind": one.kind, "low": one.low, "high": one.high,
-             "required": one.required}
+            {
+                "column": one.column,
+                "kind": one.kind,
+                "low": one.low,
+                "high": one.high,
+                "required": one.required,
+            }
             for one in fields_of(card)
         ],
         "positive": card.positive,
@@ -110,7 +119,7 @@ def _describe(card: ScoreCard, nomogram: Nomogram | None) -> dict[str, Any]:
         "nomogram": None
         if nomogram is None
         else {"least": nomogram.least, "unit": nomogram.unit, "largest": nomogram.largest},
-    }  # fmt: skip
+    }
 
 
 _WRITERS = {
@@ -153,15 +162,16 @@ class _Line:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Where it starts and ends."""
+        """Its start and end."""
         places = [mark.x for mark in self.marks]
         return min(places), max(places)
 
 
 class _Picture:
-    """Where the lines of a nomogram are drawn."""
+    """Places of the lines of a nomogram."""
 
-    width, left = _WIDTH, _LEFT
+    width = _WIDTH
+    left = _LEFT
 
     def __init__(self, nomogram: Nomogram) -> None:
         span = _WIDTH - _LEFT - 24

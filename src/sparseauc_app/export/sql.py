@@ -60,7 +60,8 @@ def to_sql(card: ScoreCard) -> str:
     label = "" if card.times else f" Above {card.threshold!r} is labelled positive."
     notes = [f"{card.score_name.capitalize()}.{label} NULL: a value is missing and not filled in."]
     if card.calibration is not None:
-        slope, intercept = _literal(card.calibration.slope), _literal(card.calibration.intercept)
+        slope = _literal(card.calibration.slope)
+        intercept = _literal(card.calibration.intercept)
         linear = f"{slope} * {card.score_name} + ({intercept})"
         risk = f"1 / (1 + EXP(-({linear})))"
         if card.calibration.link == "cloglog":
@@ -138,7 +139,8 @@ def _sql_limits(name: str, term: TermValue, fill: str) -> str:
 def _without_limit(name: str) -> str:
     """The text of a column without a sign such as > or <= in front of its number."""
     text = f"TRIM(CAST({name} AS VARCHAR))"
-    first, second = f"SUBSTR({text}, 1, 1)", f"SUBSTR({text}, 2, 1)"
+    first = f"SUBSTR({text}, 1, 1)"
+    second = f"SUBSTR({text}, 2, 1)"
     signs = ", ".join(f"'{sign}'" for sign in "<>≤≥~")
     return (
         f"LOWER(CASE WHEN {first} IN ({signs}) AND {second} = '=' THEN TRIM(SUBSTR({text}, 3)) "

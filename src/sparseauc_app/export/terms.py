@@ -111,9 +111,16 @@ def _describe(term: Term, of: ColumnType) -> TermValue:
         steps.append(Log(term.log))
     kind: Kind = of.kind if term.level is None else "text"
     return TermValue(
-        term.name, term.column, kind, of.limits, tuple(steps), term.fill, term.coefficient,
-        of.decimal, of.thousands,
-    )  # fmt: skip
+        term.name,
+        term.column,
+        kind,
+        of.limits,
+        tuple(steps),
+        term.fill,
+        term.coefficient,
+        of.decimal,
+        of.thousands,
+    )
 
 
 def write_steps(value: TermValue, start: Text, writers: Writers[Text], target: str) -> Text:

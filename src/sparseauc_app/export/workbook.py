@@ -46,7 +46,8 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     book = Workbook()
-    values, asked = term_values(card), fields_of(card)
+    values = term_values(card)
+    asked = fields_of(card)
     _check_lengths(card, values)
     try:
         sheets = [book.active, *(book.create_sheet(name) for name in ("Rows", "Model"))]
@@ -113,11 +114,13 @@ def _formula_of(term: TermValue, place: int, cell: str) -> str:
     if term.kind == "text":
         value = write_steps(term, cell, {IsLevel: partial(_formula_of_level, fill=fill)}, "XLSX")
     else:
-        number, blank = cell, f'{cell}=""'
+        number = cell
+        blank = f'{cell}=""'
         if term.kind == "boolean":
             number = f"IF({_is_text(cell, 'TRUE')},1,IF({_is_text(cell, 'FALSE')},0,{cell}))"
         if term.limits:
-            number, blank = _without_limits(cell), _has_no_digit(cell)
+            number = _without_limits(cell)
+            blank = _has_no_digit(cell)
         writers: dict[type, Callable[[Any, str], str]] = {
             IsAbove: lambda _, x: f"IF({x}>{at('Above')},1,0)",
             Clip: lambda step, x: _formula_of_clip(step, x, at),
@@ -213,7 +216,8 @@ def _write_calculator(
     for place, term in enumerate(values):
         row = first + 1 + place
         name = sheet.cell(row, 1)
-        name.value, name.data_type = term.name, "s"
+        name.value = term.name
+        name.data_type = "s"
         sheet.cell(row, 2).value = _formula_of(term, place, cells[term.column])
     parts = f"$B${first + 1}:$B${first + len(values)}"
     row = first + len(values) + 2
@@ -263,8 +267,11 @@ def _style_input(sheet: Any, place: str, one: Field) -> None:
     sheet[place].fill = PatternFill("solid", fgColor="FFF6D6")
     choices = ",".join(one.levels)
     if one.levels and len(choices) < 250 and not any(set(',"') & set(x) for x in one.levels):
-        known = [check for check in sheet.data_validations.dataValidation
-                 if check.formula1 == f'"{choices}"']  # fmt: skip
+        known = [
+            check
+            for check in sheet.data_validations.dataValidation
+            if check.formula1 == f'"{choices}"'
+        ]
         check = known[0] if known else DataValidation("list", formula1=f'"{choices}"')
         if not known:
             sheet.add_data_validation(check)

@@ -31,9 +31,14 @@ def show_alternatives(found: Alternatives, order: list[str], measure: str) -> li
     )
     near = found.near_equal
     told = SAY(
-        "near_equal", lists=len(near.lists), complete=near.complete, within=f"{100 * WITHIN:g}",
-        in_all=near.in_all, in_most=near.in_most, in_none=near.in_none,
-    )  # fmt: skip
+        "near_equal",
+        lists=len(near.lists),
+        complete=near.complete,
+        within=f"{100 * WITHIN:g}",
+        in_all=near.in_all,
+        in_most=near.in_most,
+        in_none=near.in_none,
+    )
     others = [] if len(near.lists) < 2 else [_list_others(found, measure)]
     return [replaced, Note(told, "finding"), *others]
 

@@ -91,7 +91,7 @@ def _number_series(figure: Figure) -> dict[str, int]:
 
 
 def _shares_legend(figure: Figure) -> bool:
-    """Whether two panels have a label in common, or there is only one panel."""
+    """Return whether two panels have a label in common, or there is only one panel."""
     labels = [{series.label for series in panel.series} for panel in figure.panels]
     return len(labels) == 1 or len(set().union(*labels)) < sum(map(len, labels))
 

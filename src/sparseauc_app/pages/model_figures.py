@@ -29,7 +29,8 @@ _ROWS_DRAWN = 120
 
 def draw_columns(fit: FitResult) -> Figure:
     """Each chosen column by class."""
-    positive, labels = fit.table.y == 1, class_names(fit)[::-1]
+    positive = fit.table.y == 1
+    labels = class_names(fit)[::-1]
     names = fit.table.columns.tolist()
     panels = []
     for name in fit.columns["column"][:MOST_DRAWN]:
@@ -37,9 +38,11 @@ def draw_columns(fit: FitResult) -> Figure:
         known = np.isfinite(values)
         panels.append(_draw_column(str(name), values[known], positive[known], labels))
     caption = words_of(fit)(
-        "by_class", most=MOST_DRAWN, more=len(fit.columns) - len(panels),
+        "by_class",
+        most=MOST_DRAWN,
+        more=len(fit.columns) - len(panels),
         binned=not all(panel.x_names for panel in panels),
-    )  # fmt: skip
+    )
     return Figure("by-class", "Each column by class", caption, panels)
 
 
@@ -130,22 +133,28 @@ def draw_sizes(fit: FitResult) -> Figure:
     series = [
         Series("mean ± one standard error", sizes, means, low, high, text=text),
         Series(
-            f"best: {called.format(sizes[best])}", [sizes[best]], [means[best]], style="ring",
-            text=[""], colour=0,
+            f"best: {called.format(sizes[best])}",
+            [sizes[best]],
+            [means[best]],
+            style="ring",
+            text=[""],
+            colour=0,
         ),
         Series(f"chosen: {name}", [chosen], [auc], style="points", text=told, colour=0),
         Series("best − one standard error", ends, [low[best]] * 2, style="dashed", colour=0),
-    ]  # fmt: skip
+    ]
     x_label = "budget" if by_budget else "number of columns k"
     return Figure(
         "auc-by-k",
         f"{measure} against the {'budget' if by_budget else 'number of columns'}",
         words_of(fit)(
-            "sizes", point=along, least="cheapest" if by_budget else "shortest",
+            "sizes",
+            point=along,
+            least="cheapest" if by_budget else "shortest",
             rule=str(fit.settings.get("rule")),
         ),
         [Panel("", x_label, f"validation {measure}", series)],
-    )  # fmt: skip
+    )
 
 
 def draw_learning(points: list[tuple[int, AUCInterval]], k: int, measure: str) -> Figure:
@@ -157,9 +166,11 @@ def draw_learning(points: list[tuple[int, AUCInterval]], k: int, measure: str) -
     text = [f"{size} rows: {measure} {one.auc:.3f}" for size, one in points]
     series = [Series(f"{measure}, 95 % CI", rows, areas, low, high, text=text)]
     return Figure(
-        "learning", f"{measure} against the number of rows", SAY("learning", k=k, measure=measure),
+        "learning",
+        f"{measure} against the number of rows",
+        SAY("learning", k=k, measure=measure),
         [Panel("", "training rows", measure, series)],
-    )  # fmt: skip
+    )
 
 
 def draw_scores(fit: FitResult) -> Figure:
@@ -182,9 +193,12 @@ def draw_scores(fit: FitResult) -> Figure:
 def draw_risks(fit: FitResult, risks: Risks, name: str) -> Figure:
     """Calibration and decision curve of the out-of-fold probabilities."""
     caption = words_of(fit)(
-        "calibration", name=name, calibration=calibration_text(risks.check), curve=risks.curve,
+        "calibration",
+        name=name,
+        calibration=calibration_text(risks.check),
+        curve=risks.curve,
         brier=risks.brier,
-    )  # fmt: skip
+    )
     panels = [draw_calibration(risks, name), draw_decision_curve(risks.decision)]
     return Figure("calibration", "Calibration and decision curve", caption, panels)
 
@@ -193,8 +207,11 @@ def draw_instability(found: Instability) -> Figure:
     """Risks by models of other rows against those of the final model."""
     order = np.argsort(found.risks, kind="stable")
     shown = order[np.unique(np.linspace(0, order.size - 1, _ROWS_DRAWN).astype(np.intp))]
-    risks, others = 100 * found.risks[shown], 100 * found.refitted[:, shown]
-    mean, low, high = others.mean(axis=0), others.min(axis=0), others.max(axis=0)
+    risks = 100 * found.risks[shown]
+    others = 100 * found.refitted[:, shown]
+    mean = others.mean(axis=0)
+    low = others.min(axis=0)
+    high = others.max(axis=0)
     text = [
         f"risk {a:.1f} %, refitted {b:.1f} % ({c:.1f} to {d:.1f} %)"
         for a, b, c, d in zip(risks, mean, low, high, strict=True)
@@ -202,11 +219,16 @@ def draw_instability(found: Instability) -> Figure:
     top = float(max(risks.max(), high.max()))
     series = [
         Series(
-            "refitted, lowest to highest", risks.tolist(), mean.tolist(), low.tolist(),
-            high.tolist(), style="points", text=text,
+            "refitted, lowest to highest",
+            risks.tolist(),
+            mean.tolist(),
+            low.tolist(),
+            high.tolist(),
+            style="points",
+            text=text,
         ),
         Series("the same", [0, top], [0, top], style="dashed", text=["", ""]),
-    ]  # fmt: skip
+    ]
     return Figure(
         "instability",
         "Instability of the risks",

@@ -115,9 +115,11 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
 
 
 def _summarise(fit: FitResult) -> dict[str, str]:
-    table, nested = fit.table, fit.nested
+    table = fit.table
+    nested = fit.nested
     classifier: Any = fit.classifier
-    positives, rows = int(table.y.sum()), table.y.size
+    positives = int(table.y.sum())
+    rows = table.y.size
     measure = table.outcome.measure
     auc = {f"{measure} on training rows (optimistic)": f"{fit.training_auc.auc:.3f}"}
     if nested is not None:
@@ -156,9 +158,12 @@ def _write_claim(found: Baselines | None) -> str | None:
     if found is None or found.l1 is None or found.l1.difference is None:
         return None
     return SAY(
-        "claim", ours=found.results[0].columns, theirs=found.l1.columns,
-        difference=-found.l1.difference, lead=found.l1.lead,
-    )  # fmt: skip
+        "claim",
+        ours=found.results[0].columns,
+        theirs=found.l1.columns,
+        difference=-found.l1.difference,
+        lead=found.l1.lead,
+    )
 
 
 def _show_columns(evaluation: Evaluation) -> list[Element]:
@@ -192,7 +197,8 @@ def _list_risks(fit: FitResult, score: PointScore) -> Listing:
 
 
 def _list_columns(fit: FitResult) -> Listing:
-    columns, table = fit.columns, fit.table
+    columns = fit.columns
+    table = fit.table
     positive, negative = class_names(fit)
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
     formats = {"Missing, %": ".1f"}
@@ -200,9 +206,11 @@ def _list_columns(fit: FitResult) -> Listing:
         if key not in columns or (key in WITHOUT_POINTS and "points" in columns):
             continue
         heading = heading_of(key, table.outcome.measure)
-        name, values = capitalised(heading), columns[key].to_numpy()
+        name = capitalised(heading)
+        values = columns[key].to_numpy()
         if form == "%":
-            name, values = f"{name}, %", np.round(100 * values).astype(int)
+            name = f"{name}, %"
+            values = np.round(100 * values).astype(int)
         elif "." in form:
             formats[name] = form.lstrip("+")
         shown[name] = values
@@ -248,9 +256,11 @@ def _list_candidates(evaluation: Evaluation) -> Listing:
         for one in shown
     )
     caption = words_of(fit)(
-        "table_one", shown_all=len(shown) == len(evaluation.candidates), shown=len(shown),
+        "table_one",
+        shown_all=len(shown) == len(evaluation.candidates),
+        shown=len(shown),
         candidates=len(evaluation.candidates),
-    )  # fmt: skip
+    )
     return Listing("table-one", "Table 1: candidates by outcome", caption, frame)
 
 
@@ -294,7 +304,8 @@ def _list_aucs(fit: FitResult) -> Listing:
     measure = fit.table.outcome.measure
     rows: list[dict[str, Any]] = []
     if nested is not None:
-        one, known = nested.interval, nested.fold_aucs[~np.isnan(nested.fold_aucs)]
+        one = nested.interval
+        known = nested.fold_aucs[~np.isnan(nested.fold_aucs)]
         rows.append({"by": "nested cross-validation", **asdict(one), "comment": "report this one"})
         if known.size:
             apart = f"mean within folds, range {known.min():.2f} to {known.max():.2f}"
@@ -308,15 +319,22 @@ def _list_aucs(fit: FitResult) -> Listing:
     auc = fit.training_auc.auc
     rows.append({"by": "training rows", "auc": auc, "comment": "optimistic"})
     headings = {
-        "by": "Estimated by", "auc": measure, "low": f"{100 * level:g} % CI from",
-        "high": "to", "comment": "Comment",
-    }  # fmt: skip
+        "by": "Estimated by",
+        "auc": measure,
+        "low": f"{100 * level:g} % CI from",
+        "high": "to",
+        "comment": "Comment",
+    }
     frame = pd.DataFrame(rows, columns=list(headings)).rename(columns=headings)
     positive, negative = class_names(fit)
     caption = words_of(fit)(
-        "auc", positive=positive, negative=negative, of_the_same=of_the_same(fit.table),
-        nested=nested is not None, label=fit.label,
-    )  # fmt: skip
+        "auc",
+        positive=positive,
+        negative=negative,
+        of_the_same=of_the_same(fit.table),
+        nested=nested is not None,
+        label=fit.label,
+    )
     return Listing("auc", f"{measure} and its optimism", caption, frame)
 
 
@@ -327,10 +345,13 @@ def _show_strata(fit: FitResult, nested: NestedScores) -> list[Element]:
     more = len(fit.strata_results) - len(found)
     caption = words_of(fit)("strata", name=name, most=_MOST_GROUPS, more=more)
     return show_groups(
-        sorted(found, key=lambda one: one.name), nested.interval,
+        sorted(found, key=lambda one: one.name),
+        nested.interval,
         f"{fit.table.outcome.measure} by {name}",
-        f"all, within {name}", caption, fit.table.outcome.measure,
-    )  # fmt: skip
+        f"all, within {name}",
+        caption,
+        fit.table.outcome.measure,
+    )
 
 
 def _list_folds(fit: FitResult, nested: NestedScores) -> Listing:
@@ -356,9 +377,13 @@ def _list_baselines(found: Baselines, fit: FitResult) -> Listing:
     rows = []
     for one in found.results:
         row: dict[str, Any] = {
-            "Method": one.method, measure: one.auc, "95 % from": one.low, "to": one.high,
-            "Columns": one.columns, "Difference": None,
-        }  # fmt: skip
+            "Method": one.method,
+            measure: one.auc,
+            "95 % from": one.low,
+            "to": one.high,
+            "Columns": one.columns,
+            "Difference": None,
+        }
         if one.difference is not None:
             row["Difference"] = round(-one.difference, 3) + 0.0
         if not strata:
@@ -390,13 +415,18 @@ def _show_sizes(evaluation: Evaluation) -> list[Element]:
 
 
 def _show_sample_size(evaluation: Evaluation) -> list[Element]:
-    size, of_all = evaluation.size, evaluation.size_of_all
+    size = evaluation.size
+    of_all = evaluation.size_of_all
     y = evaluation.fit.table.y
     text = SAY(
-        "sample_size", size=size, of_all=of_all, validation=evaluation.validation,
-        rows=y.size, own_positives=int(y.sum()),
+        "sample_size",
+        size=size,
+        of_all=of_all,
+        validation=evaluation.validation,
+        rows=y.size,
+        own_positives=int(y.sum()),
         positives=0 if size is None else int(np.ceil(size.rows * y.mean())),
-    )  # fmt: skip
+    )
     if size is None:
         return [Note(text)]
     frame = pd.DataFrame(
@@ -415,14 +445,18 @@ def _show_sample_size(evaluation: Evaluation) -> list[Element]:
     )
     return [
         Listing(
-            "sample-size", "Sample size", f"{text}\n\n{SAY('size_table')}", frame,
+            "sample-size",
+            "Sample size",
+            f"{text}\n\n{SAY('size_table')}",
+            frame,
             formats={"Events per parameter": ".1f"},
         )
-    ]  # fmt: skip
+    ]
 
 
 def _show_probability(evaluation: Evaluation) -> list[Element]:
-    fit, risks = evaluation.fit, evaluation.risks
+    fit = evaluation.fit
+    risks = evaluation.risks
     assert risks is not None
     elements: list[Element] = [
         Note(words_of(fit)("probability", rate=risks.share)),

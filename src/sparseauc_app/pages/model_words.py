@@ -44,7 +44,8 @@ def _describe_data(fit: FitResult) -> str:
 
 def _describe_score(fit: FitResult) -> str:
     classifier: Any = fit.classifier
-    table, limits = fit.table, fit.summary["clip"]
+    table = fit.table
+    limits = fit.summary["clip"]
     share = getattr(classifier, "clip", None)
     on_list: Limits = getattr(classifier, "limits", None) or Limits()
     return words_of(fit)(
@@ -69,7 +70,8 @@ def _describe_score(fit: FitResult) -> str:
 
 
 def _describe_search(fit: FitResult) -> str:
-    settings, classifier = fit.settings, fit.classifier
+    settings = fit.settings
+    classifier = fit.classifier
     results = getattr(classifier, "cv_results_", None)
     if results is None:
         return words_of(fit)("search", tuned=False, k=fit.k)
@@ -93,7 +95,8 @@ def _describe_search(fit: FitResult) -> str:
 
 
 def _describe_validation(fit: FitResult) -> str:
-    nested, groups = fit.nested, fit.table.groups
+    nested = fit.nested
+    groups = fit.table.groups
     return words_of(fit)(
         "validation",
         folds=0 if nested is None else nested.fold_aucs.size,

@@ -119,7 +119,8 @@ def draw_roc(curves: RankCurves, interval: AUCInterval) -> Panel:
 
 def draw_calibration(risks: Risks, name: str) -> Panel:
     """Predicted probability against the share of positives: in bins, and as a smooth curve."""
-    bins, curve = risks.bins, risks.curve
+    bins = risks.bins
+    curve = risks.curve
     share = bins.share
     text = [
         f"predicted {100 * mean:.0f} %, observed {100 * at:.0f} %\n"
@@ -130,19 +131,26 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
     ]
     series = [
         Series(
-            "observed, 95 % CI", (100 * bins.predicted).tolist(), (100 * share).tolist(),
-            (100 * bins.low).tolist(), (100 * bins.high).tolist(), style="points", text=text,
+            "observed, 95 % CI",
+            (100 * bins.predicted).tolist(),
+            (100 * share).tolist(),
+            (100 * bins.low).tolist(),
+            (100 * bins.high).tolist(),
+            style="points",
+            text=text,
         ),
         Series("ideal", [0, 100], [0, 100], style="dashed", text=["", ""]),
-    ]  # fmt: skip
+    ]
     if curve is not None:
         series.append(
             Series(
-                "smoothed, 95 % band", (100 * curve.predicted).tolist(),
-                (100 * curve.observed).tolist(), (100 * curve.low).tolist(),
+                "smoothed, 95 % band",
+                (100 * curve.predicted).tolist(),
+                (100 * curve.observed).tolist(),
+                (100 * curve.low).tolist(),
                 (100 * curve.high).tolist(),
             )
-        )  # fmt: skip
+        )
     return Panel(
         "", "predicted probability, %", f"{name}, %", series, x_range=(-2, 102), y_range=(-2, 102)
     )
@@ -158,7 +166,8 @@ def draw_decision_curve(curve: DecisionCurve) -> Panel:
             for at, value in zip(t, values, strict=True)
         ]
 
-    model, everyone = curve.model.tolist(), curve.everyone.tolist()
+    model = curve.model.tolist()
+    everyone = curve.everyone.tolist()
     low = (curve.model - 1.96 * curve.error).tolist()
     high = (curve.model + 1.96 * curve.error).tolist()
     series = [
@@ -186,7 +195,8 @@ def show_follow_up(found: Followed, time: str, *, nested: bool) -> list[Element]
     counts.insert(0, "Third of the score", [one.name for one in found.thirds])
     series = []
     for one in found.thirds:
-        x, y = [0.0, *one.time.tolist()], [100.0, *(100 * one.free).tolist()]
+        x = [0.0, *one.time.tolist()]
+        y = [100.0, *(100 * one.free).tolist()]
         text = [
             f"{one.name}: {b:.0f} % free of the event at {a:g}" for a, b in zip(x, y, strict=True)
         ]

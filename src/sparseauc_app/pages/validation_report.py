@@ -89,9 +89,14 @@ def _show_probabilities(found: Validation) -> list[Element]:
     assert found.risks is not None
     risks = found.risks
     caption = SAY(
-        "calibration", calibration=calibration_text(risks.check), curve=risks.curve,
-        brier=risks.brier, size=found.size, rows=found.rows, follow_up=found.card.follow_up,
-    )  # fmt: skip
+        "calibration",
+        calibration=calibration_text(risks.check),
+        curve=risks.curve,
+        brier=risks.brier,
+        size=found.size,
+        rows=found.rows,
+        follow_up=found.card.follow_up,
+    )
     panels = [draw_calibration(risks, found.card.event), draw_decision_curve(risks.decision)]
     return [Figure("calibration", "Calibration and decision curve", caption, panels)]
 
@@ -143,9 +148,11 @@ def _list_columns(found: Validation) -> Listing:
         SAY("shift"),
         frame,
         formats={
-            "Shift of the mean (SD)": ".2f", "Missing, %": ".1f", "Missing in training, %": ".1f",
+            "Shift of the mean (SD)": ".2f",
+            "Missing, %": ".1f",
+            "Missing in training, %": ".1f",
         },
-    )  # fmt: skip
+    )
 
 
 def _show_reporting(found: Validation) -> list[Element]:

@@ -21,7 +21,8 @@ class Words:
     """
 
     def __init__(self, name: str, otherwise: Words | None = None) -> None:
-        self._name, self._otherwise = name, otherwise
+        self._name = name
+        self._otherwise = otherwise
 
     def __call__(self, block: str, **facts: Any) -> str:
         """Write a text; empty if the template has no such block."""

@@ -21,10 +21,12 @@ from ..column_types import Input
 from .columns import count_distinct
 
 # A column with such an AUC alone, or such a correlation with the outcome, may leak it.
-LEAK_AUC, COPY_CORRELATION = 0.95, 0.95
+LEAK_AUC = 0.95
+COPY_CORRELATION = 0.95
 # Missingness with such an AUC and so many standard errors from chance may leak the outcome: by
 # chance this happens in fewer than one of a hundred tables of a thousand columns.
-GAP_AUC, GAP_DEVIATIONS = 0.6, 4.5
+GAP_AUC = 0.6
+GAP_DEVIATIONS = 4.5
 # Rows of a first look; only columns that pass it are ranked over all rows.
 _LOOK = 1000
 _ID_WORDS = {
@@ -69,9 +71,11 @@ def find_ids(X: Any, inputs: Sequence[Input]) -> list[int]:
             continue
         if np.any(np.floor(values) != values):
             continue
-        words, steps = split_words(inputs[j].column), np.diff(values)
+        words = split_words(inputs[j].column)
+        steps = np.diff(values)
         counting = np.all(steps == 1) or (values.size >= 10 and np.all(steps > 0))
-        distinct, known = np.unique(values).size, _ID_WORDS
+        distinct = np.unique(values).size
+        known = _ID_WORDS
         if distinct < values.size:  # few values are a category
             known = _SURE_ID_WORDS if distinct > max(20, 0.05 * values.size) else set()
         if counting or words & known:
@@ -216,7 +220,8 @@ def warn_of_leaks(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
 
 def find_times(target: str, names: Iterable[str]) -> list[str]:
     """Columns named like the time to an event or the end of follow-up; first what names both."""
-    event, found = split_words(target), []
+    event = split_words(target)
+    found = []
     for name in names:
         words = split_words(name)
         timed = words & _TIME_WORDS or name.lower() in ("t", f"t{target.lower()[1:]}")
@@ -279,7 +284,8 @@ def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: npt.NDArray[np.
             f"{np.count_nonzero(empty)} of {empty.size} rows have no value in any column, first "
             f"row {rows[empty][0] + 1}: remove them"
         ]
-        X, rows = X[~empty], rows[~empty]
+        X = X[~empty]
+        rows = rows[~empty]
     frame = pd.DataFrame(X, copy=False)
     # The column that varies most tells of most rows that they are not repeated.
     varied = int(frame.iloc[: 2 * _LOOK].nunique(dropna=False).to_numpy().argmax())
@@ -289,7 +295,8 @@ def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: npt.NDArray[np.
     pairs = X.shape[0] * (X.shape[0] - 1) / 2
     if repeats.size < 2 or repeats.size < 10 * pairs * _chance_of_equal_rows(different, inputs):
         return told
-    first, repeated = alike.index[repeats[0]], alike.iloc[repeats[0]]
+    first = alike.index[repeats[0]]
+    repeated = alike.iloc[repeats[0]]
     equal = (alike == repeated) | (alike.isna() & repeated.isna())
     like = alike.index[np.flatnonzero(equal.all(axis=1).to_numpy())[0]]
     return [

@@ -14,7 +14,7 @@ Kind = Literal["number", "boolean", "text", "date", "empty", "other"]
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is a sparse matrix; as a plain bool, which leaves X of any type."""
+    """Return whether X is a sparse matrix; as a plain bool, which leaves X of any type."""
     return bool(sp.issparse(X))
 
 
@@ -25,7 +25,7 @@ def dense_column(X: Any, j: int) -> Array:
 
 
 def kind_of(column: pa.ChunkedArray) -> Kind:
-    """What a column holds."""
+    """Return what a column holds."""
     of = column.type
     if types.is_null(of) or column.null_count == len(column):
         return "empty"
@@ -41,7 +41,7 @@ def kind_of(column: pa.ChunkedArray) -> Kind:
 
 
 def is_text(of: Any) -> bool:
-    """Whether a type is one of Arrow's several of text."""
+    """Return whether a type is one of Arrow's several of text."""
     views = getattr(types, "is_string_view", lambda _: False)
     return bool(types.is_string(of) or types.is_large_string(of) or views(of))
 
@@ -55,7 +55,7 @@ def count_distinct(column: pa.ChunkedArray) -> int:
 
 
 def is_number(entry: Any) -> bool:
-    """Whether an entry can be read as a number."""
+    """Return whether an entry can be read as a number."""
     try:
         float(entry)
     except (TypeError, ValueError):
@@ -72,7 +72,7 @@ def numbers(column: pa.ChunkedArray) -> Array:
 
 
 def loses_digits(column: pa.ChunkedArray, found: Array, *, written: bool) -> bool:
-    """Whether different numbers of a column are equal in double precision.
+    """Return whether different numbers of a column are equal in double precision.
 
     Of numbers ``written`` as text, which are double precision already, whole ones beyond 2^53 may.
     """

@@ -38,7 +38,7 @@ _NEARLY = 0.8
 
 @dataclass(frozen=True)
 class Rules:
-    """How to read a file's columns. What would change or lose numbers is refused by default.
+    """Rules of reading a file's columns. What would change or lose numbers is refused by default.
 
     Attributes
     ----------
@@ -217,7 +217,8 @@ def _refuse_inexact(names: Sequence[str]) -> DataError:
 
 def _read_numeric(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, Marks]]:
     """The frame with columns of text as numbers, and how those are written."""
-    frame, found = source.frame, {}
+    frame = source.frame
+    found = {}
     for name in numeric:
         if name not in frame.column_names:
             raise unknown_column_error(name, frame.column_names, "--numeric")
@@ -289,7 +290,8 @@ def _few_levels(
     source: Source, kinds: Mapping[str, str], names: Sequence[str], rules: Rules
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Sorted levels of the columns of text that have few, and why the others are unfit."""
-    levels, unfit = {}, {}
+    levels = {}
+    unfit = {}
     for name in names:
         if kinds[name] != "text":
             unfit[name] = "a date" if kinds[name] == "date" else "not text"
@@ -308,7 +310,8 @@ def _note_on_text(
     used: Mapping[str, str | None], left_out: Mapping[str, str], rules: Rules
 ) -> list[str]:
     """One sentence on what was done with columns of text."""
-    parts, hints = [], []
+    parts = []
+    hints = []
     if used:
         whole = rules.text == "auto" and rules.whole
         how = "with all their levels or not at all" if whole else "level by level"
@@ -344,7 +347,7 @@ def _refuse_text(source: Source, names: Sequence[str], why: str) -> DataError:
 
 
 def _readable_numbers(column: Any) -> bool:
-    """Whether most entries of a column of text are numbers, and all can be read with limits."""
+    """Return whether most texts of a column are numbers, and all can be read with limits."""
     if not is_text(column.type):
         return False
     entries = [entry for entry in texts(column) if entry is not None]

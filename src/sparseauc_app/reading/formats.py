@@ -87,7 +87,8 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
                 ["--format", f"sheet={max(sheets, key=lambda title: len(sheets[title]))}"],
             )
         ((title, (header, *rows)),) = sheets.items()
-        names, columns = [], []
+        names = []
+        columns = []
         for place, (name, *values) in enumerate(zip_longest(header, *rows), start=1):
             names.append(f"column {place}" if name is None else str(name).strip())
             columns.append(_make_column(values))
@@ -100,7 +101,7 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
 
 
 def _find_formulas(path: Path, title: str, empty: set[int]) -> set[int]:
-    """Those of the empty columns of a sheet that have formulas, by their places."""
+    """Find the empty columns of a sheet that have formulas, by their places."""
     import openpyxl
 
     if not empty:

@@ -20,13 +20,14 @@ from ..column_types import Mark
 
 
 class Marks(NamedTuple):
-    """How the numbers of a column are written in a text file."""
+    """Marks of the numbers of a column of a text file."""
 
     decimal: Mark
     thousands: Mark | None = None
 
 
-POINT, COMMA = Marks(".", ","), Marks(",", ".")
+POINT = Marks(".", ",")
+COMMA = Marks(",", ".")
 # Signs in front of limits, such as >2000 or <= 5.
 _LIMIT = r"^\s*[<>≤≥~]=?\s*"
 
@@ -85,7 +86,8 @@ def both_meanings(column: pa.ChunkedArray) -> str:
     entries = (value.as_py() for value in column if value.is_valid)
     entry = next(entry for entry in entries if re.search(r"\d[.,]\d", entry))
     digits = re.sub(_LIMIT, "", entry)
-    grouped, decimal = re.sub(r"[.,]", "", digits), digits.replace(",", ".")
+    grouped = re.sub(r"[.,]", "", digits)
+    decimal = digits.replace(",", ".")
     return f"{shortened(entry, 20)!r} is {grouped.strip()} or {decimal.strip()}"
 
 
@@ -191,7 +193,7 @@ def _read_by(
 
 
 def _may_be_numbers(column: pa.ChunkedArray) -> bool:
-    """Whether the first entry of a column of text is a number, which of most it is not."""
+    """Return whether the first entry of a column of text is a number, which of most it is not."""
     if not pa.types.is_string(column.type):
         return False
     first = next((value.as_py() for value in column if value.is_valid), None)
@@ -201,7 +203,7 @@ def _may_be_numbers(column: pa.ChunkedArray) -> bool:
 
 
 def _may_be_thousands(column: pa.ChunkedArray) -> bool:
-    """Whether the points of numbers may stand between thousands: three digits follow each."""
+    """Return whether points may stand between thousands: three digits follow each."""
     values = column.drop_null().to_numpy()
     for start in range(0, values.size, 10_000):  # the first rows tell of most columns
         part = np.abs(values[start : start + 10_000])
@@ -212,7 +214,7 @@ def _may_be_thousands(column: pa.ChunkedArray) -> bool:
 
 
 def _leaves_open(settled: Collection[str], delimiter: str) -> bool:
-    """Whether points that pyarrow took for decimal points may be between thousands."""
+    """Return whether points that pyarrow took for decimal points may be between thousands."""
     return "," in settled or (delimiter == ";" and "." not in settled)
 
 

@@ -92,9 +92,15 @@ def read_source(
             path = Path(folder) / "standard input"
             path.write_bytes(sys.stdin.buffer.read(most_bytes + 1))
             return read_source(
-                path, delimiter=delimiter, encoding=encoding, decimal=decimal, sheet=sheet,
-                ids=ids, as_text=as_text, most_bytes=most_bytes,
-            )  # fmt: skip
+                path,
+                delimiter=delimiter,
+                encoding=encoding,
+                decimal=decimal,
+                sheet=sheet,
+                ids=ids,
+                as_text=as_text,
+                most_bytes=most_bytes,
+            )
     with read_by("Python", path, "a file"):
         if path.is_dir():
             raise DataError(f"{path} is a folder, not a file")
@@ -127,6 +133,11 @@ def read_source(
     if read is not None:
         return read(path)
     return read_text(
-        path, delimiter=delimiter, encoding=encoding, decimal=decimal, ids=ids, as_text=as_text,
+        path,
+        delimiter=delimiter,
+        encoding=encoding,
+        decimal=decimal,
+        ids=ids,
+        as_text=as_text,
         most_bytes=most_bytes,
-    )  # fmt: skip
+    )

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # Share of rows outside the range of training from which a column is warned of.
 MANY_OUTSIDE = 0.2
-TRUE, FALSE = ("1", "true", "TRUE", "True"), ("0", "false", "FALSE", "False")
+TRUE = ("1", "true", "TRUE", "True")
+FALSE = ("0", "false", "FALSE", "False")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,8 @@ def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
     warnings: list[str] = []
     told: set[str] = set()
     for j, term in enumerate(card.terms):
-        of, unseen = card.type_of(term), np.empty(0, object)
+        of = card.type_of(term)
+        unseen = np.empty(0, object)
         if of.kind == "text":
             values[:, j], unseen = _read_indicator(source, term, of)
         else:
@@ -155,7 +157,8 @@ def _read_indicator(
     if of.levels:
         known = [level.strip() for level in of.levels]
         new = is_given(entries) & ~np.isin(entries.astype(str), known)
-        unseen[new], entries[new] = entries[new], None
+        unseen[new] = entries[new]
+        entries[new] = None
     return indicator(entries, str(term.level).strip()), unseen
 
 
@@ -168,7 +171,8 @@ def _tell(
     warnings: list[str],
 ) -> None:
     """Note imputed values of a column, and warn about values unlike those of training."""
-    n, count = values.size, int(np.count_nonzero(np.isnan(values)))
+    n = values.size
+    count = int(np.count_nonzero(np.isnan(values)))
     rows = np.flatnonzero(is_given(unseen))
     if rows.size:
         warnings.append(
@@ -184,9 +188,11 @@ def _tell(
         outside = np.flatnonzero((values < of.low) | (values > of.high))
         far = np.flatnonzero((values < of.low - width) | (values > of.high + width))
         if outside.size >= MANY_OUTSIDE * max(1, n - count):
-            how, which = "", outside
+            how = ""
+            which = outside
         else:
-            how, which = "far ", far
+            how = "far "
+            which = far
         if which.size:
             warnings.append(
                 f"{term.column!r} is {how}outside its training range, {of.low:.4g} to "

@@ -149,7 +149,8 @@ def _from_pandas(X: Any, card: ScoreCard | None) -> Source:
 
 def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """Return the contents of a file, unpacked if its name says that they are compressed."""
-    parts, size = [], 0
+    parts = []
+    size = 0
     with _opened(path) as file:
         while part := file.read(1 << 24):
             parts.append(part)

@@ -70,10 +70,14 @@ def read_text(
         place = frame.column_names.index(ids)
         frame = frame.set_column(place, ids, table.as_written([ids]).column(0))
     written = read_written_numbers(
-        frame, as_text, lambda names: _trimmed(table.as_written(names)),
-        delimiter=delimiter, decimal=decimal,
-    )  # fmt: skip
-    frame, row_ids = written.frame, None
+        frame,
+        as_text,
+        lambda names: _trimmed(table.as_written(names)),
+        delimiter=delimiter,
+        decimal=decimal,
+    )
+    frame = written.frame
+    row_ids = None
     notes += written.notes
     if frame.num_columns > 1 and frame.column_names[0] == "" and frame.schema[0].type != pa.null():
         # R and pandas write row names in front, in a column without a name.
@@ -85,10 +89,14 @@ def read_text(
         notes.append("the first column has no name and is read as row names")
     names = [name or f"column {i}" for i, name in enumerate(frame.column_names, start=1)]
     return Source(
-        path.name, frame.rename_columns(names), row_ids=row_ids, notes=tuple(notes),
+        path.name,
+        frame.rename_columns(names),
+        row_ids=row_ids,
+        notes=tuple(notes),
         marks={name: mark for name, mark in written.marks.items() if name},
-        decimal=written.decimal, doubtful=written.doubtful,
-    )  # fmt: skip
+        decimal=written.decimal,
+        doubtful=written.doubtful,
+    )
 
 
 def _load(path: Path, encoding: str | None, most_bytes: int) -> tuple[str, list[str]]:
@@ -98,7 +106,8 @@ def _load(path: Path, encoding: str | None, most_bytes: int) -> tuple[str, list[
     if not data.strip():
         raise DataError(f"{path.name} is empty")
     text, found = decode(data, encoding, path.name)
-    start, end = text[:1000].lstrip().lower(), text[-1000:].rstrip()
+    start = text[:1000].lstrip().lower()
+    end = text[-1000:].rstrip()
     if start.startswith(("<!doctype", "<html", "<?xml")):
         raise DataError(f"{path.name} is a web page or XML, not a table: save the table as CSV")
     if start.startswith(("{", "[")) and end.endswith(("}", "]")):
@@ -110,7 +119,8 @@ def _find_layout(text: str, delimiter: str | None) -> tuple[str, str, list[str]]
     """The text from its header on, its delimiter, and notes on both."""
     notes = []
     if separator_line := re.match(r"sep=([,;|:\t ])\r?\n", text):  # as spreadsheets write it
-        text, delimiter = text[separator_line.end() :], delimiter or separator_line[1]
+        text = text[separator_line.end() :]
+        delimiter = delimiter or separator_line[1]
     text, comments = _without_comments(text, delimiter)
     if comments:
         notes.append(f"{comments} line{'s' if comments > 1 else ''} of comment before the header")
@@ -174,7 +184,8 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
 def _wide_without_mark(data: bytes) -> str | None:
     """Recognise UTF-16 without a mark: nearly every second byte of Latin text is zero."""
     start = data[:4096]
-    even, odd = start[::2].count(0), start[1::2].count(0)
+    even = start[::2].count(0)
+    odd = start[1::2].count(0)
     pairs = len(start) // 2
     if pairs and odd > 0.6 * pairs and even < 0.1 * pairs:
         return "utf-16-le"
@@ -189,9 +200,13 @@ def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:
     The last of them is the header itself if it has as many fields as the line below, which holds
     numbers, as in ``#CHROM,POS``.
     """
-    end, count, last = 0, 0, 0
+    end = 0
+    count = 0
+    last = 0
     while text.startswith("#", end) and text.find("\n", end) >= 0:
-        last, end, count = end, text.find("\n", end) + 1, count + 1
+        last = end
+        end = text.find("\n", end) + 1
+        count = count + 1
     if count == 0:
         return text, 0
     delimiter = delimiter or _find_delimiter(text[last:])
@@ -229,7 +244,8 @@ def _first_rows(text: str, delimiter: str) -> list[list[str]]:
 
 def _find_delimiter(text: str) -> str:
     """Choose the delimiter that splits most rows into as many fields as the header, and most."""
-    best, best_score = ",", (0.0, 1)
+    best = ","
+    best_score = (0.0, 1)
     for delimiter in DELIMITERS:
         widths = [len(row) for row in _first_rows(text, delimiter)]
         if not widths or widths[0] < 2:
@@ -241,7 +257,8 @@ def _find_delimiter(text: str) -> str:
         )
         score = (round(float(agreeing), 1), widths[0])
         if score > best_score:
-            best, best_score = delimiter, score
+            best = delimiter
+            best_score = score
     return best
 
 
@@ -252,7 +269,8 @@ class _TextTable:
     """
 
     def __init__(self, path: Path, text: str, delimiter: str) -> None:
-        self._path, self._delimiter = path, delimiter
+        self._path = path
+        self._delimiter = delimiter
         header, *rows = _first_rows(text, delimiter) or [[]]
         longer = bool(rows) and all(len(row) == len(header) + 1 for row in rows)
         blank = sum(not row[-1].strip() for row in rows)
@@ -284,13 +302,15 @@ class _TextTable:
             texts = [name for name in names if not name or name.strip() in as_text]
             return self._read(
                 pa.csv.ConvertOptions(
-                    null_values=list(MISSING), strings_can_be_null=True,
+                    null_values=list(MISSING),
+                    strings_can_be_null=True,
                     column_types=dict.fromkeys(texts, pa.string()),
                 ),
                 skip,
-            )  # fmt: skip
+            )
 
-        path, kind = self._path, DELIMITER_NAMES.get(self._delimiter, self._delimiter)
+        path = self._path
+        kind = DELIMITER_NAMES.get(self._delimiter, self._delimiter)
         with read_by("pyarrow", path, f"{kind}-delimited text"):
             try:
                 frame = parsed(self._names)
@@ -317,11 +337,12 @@ class _TextTable:
         wanted = [name for name in self._names if name.strip() in names]
         frame = self._read(
             pa.csv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.string()),
+                include_columns=wanted,
+                column_types=dict.fromkeys(wanted, pa.string()),
                 strings_can_be_null=False,
             ),
             lambda _: "skip",
-        )  # fmt: skip
+        )
         return frame.rename_columns([name.strip() for name in wanted])
 
     def _read(self, convert: Any, skip: Any) -> pa.Table:

@@ -128,17 +128,17 @@ class Table:
         return {name: of_rows[rows] for name, of_rows in given.items() if of_rows is not None}
 
     def together(self, column: int) -> str:
-        """What a column of X is chosen with: the name of a whole text column, or its own."""
+        """Name what a column of X is chosen with: a whole text column, or itself."""
         one = self.inputs[column]
         return one.column if one.column in self.whole else one.name
 
     def count(self, columns: Iterable[int]) -> int:
-        """How many columns the lists count some columns of X as."""
+        """Count columns of X as lists do: levels that are chosen together as one."""
         return len({self.together(column) for column in columns})
 
     @cached_property
     def outcome(self) -> Outcome:
-        """What rows are ranked by."""
+        """Classes or times that rows are ranked by."""
         # Kernels take seconds to import, which those who only read a table need not wait for.
         from sparseauc.outcome import Binary, Times
 
@@ -165,12 +165,14 @@ def training_table(source: Source, rules: Rules) -> Table:
         If data would be lost without a rule that allows it, or the outcome does not have two
         classes. The message names the columns and the option that helps.
     """
-    notes, warnings = list(source.notes), list[str]()
+    notes = list(source.notes)
+    warnings = list[str]()
     target, labels = read_labels(source, rules, training_table)
     problems: list[DataError] = []
     classes, rows = _find_rows(source, labels, target, rules, problems, notes, warnings)
     followed = follow_rows(source, rules, rows, labels[rows] == classes.positive, classes.positive)
-    rows, y = followed.rows, followed.y
+    rows = followed.rows
+    y = followed.y
     notes += followed.notes
     names = classes.name, classes.positive
     if followed.follow_up is not None and followed.follow_up.binary:
@@ -182,7 +184,8 @@ def training_table(source: Source, rules: Rules) -> Table:
     aside = {target, *rules.aside}
     features = encode_columns(source, aside, rules, problems)
     notes += features.notes
-    X, inputs = features.X, features.inputs
+    X = features.X
+    inputs = features.inputs
     X = X if rows.size == labels.size else X[rows]
     _refuse_infinite(X, inputs, problems)
     gaps = np.isnan(X)
@@ -196,7 +199,8 @@ def training_table(source: Source, rules: Rules) -> Table:
     if 0 < y.sum() < y.size:
         warnings += warn_of_gaps(gaps, y == 1, inputs)
     X, inputs, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
-    y, rows = y[kept], rows[kept]
+    y = y[kept]
+    rows = rows[kept]
     if not inputs:
         raise DataError("no columns are left to choose from")
     if followed.times is None or y.sum() < 2:  # rows need not be censored
@@ -445,7 +449,7 @@ def _settle_missing(
 def _notes_on_imputation(
     missing: Mapping[str, int], inputs: Sequence[Input], rule: Missing
 ) -> Iterator[str]:
-    """What replaces missing numbers, and missing text."""
+    """Say what replaces missing numbers, and missing text."""
     texts = {one.column for one in inputs if one.level is not None}
     by = {
         f"missing values imputed by the {rule} of the training rows": missing.keys() - texts,
