@@ -26,6 +26,8 @@ class EpochRecord(NamedTuple):
         Number of non-zeros.
     step_size : float
         Step used in the epoch (the last, where it changes within).
+    support, values : ndarrays
+        Columns that are not zero, ascending, and their coefficients.
     """
 
     epoch: int
@@ -33,6 +35,8 @@ class EpochRecord(NamedTuple):
     auc: float
     support_size: int
     step_size: float
+    support: Indices
+    values: Floats
 
 
 Callback = Callable[[EpochRecord], bool | None]
@@ -119,6 +123,7 @@ def _record(objective: AUCObjective, number: int, last: Epoch) -> EpochRecord:
         auc(objective.positive, scores, weight),
         last.w.support.size,
         last.step_size,
+        *last.w,
     )
 
 

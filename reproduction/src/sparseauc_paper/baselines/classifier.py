@@ -18,6 +18,8 @@ from ..arrays import Array, Floats, Mask
 from ..epochs import EpochRecord, SolverResult
 from ..objective import AUCObjective
 
+_RECORDED = ("epoch", "objective", "auc", "support_size", "step_size")
+
 
 # Fields of a dataclass, so that a parameter which several classifiers have is written once.
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -81,8 +83,10 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
             weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+            if np.unique(y[weight > 0]).size < 2:
+                raise ValueError("sample_weight is zero on all rows of a class")
         objective = AUCObjective(X, y == self.classes_[1], weight)
-        self.history_: dict[str, list[float]] = {name: [] for name in EpochRecord._fields}
+        self.history_: dict[str, list[float]] = {name: [] for name in _RECORDED}
         result = self._solve(
             objective,
             max_epochs=self.max_epochs,
@@ -107,7 +111,8 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the class of each row: positive if its score is above 0."""
-        labels: npt.NDArray[Any] = self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        scores = self.decision_function(X)
+        labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
         return labels
 
     def _check_table(self, X: Any, *y: Any, reset: bool = True) -> tuple[Any, ...]:
@@ -141,7 +146,7 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
 
     def _record(self, record: EpochRecord) -> None:
         """Note an epoch."""
-        for name in EpochRecord._fields:
+        for name in _RECORDED:
             self.history_[name].append(getattr(record, name))
         if self.verbose:
             print(
