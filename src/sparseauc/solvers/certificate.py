@@ -1,4 +1,4 @@
-"""How far from the best k columns a support can be at most, and a search that leaves nothing open.
+"""Bounds on how far a support is from the best k columns, and a search that leaves nothing open.
 
     V = minimum of F(w) + alpha‖w‖²   subject to   ‖w‖₀ ≤ k,       F(w) = 1 + 2 w·δ + wᵀHw
 
@@ -119,7 +119,7 @@ class Node(NamedTuple):
 
 
 class _Rounding:
-    """What rounding may do to δ, H and whatever is computed from them, on some columns.
+    """Bounds on the rounding of δ, H and what is computed from them, on some columns.
 
     At most ``depth`` of them are eliminated, or factorised. ``magnitude`` and ``reserve`` are m and
     r of this module's docstring; ``ridge`` is alpha, less what the deviations it refers to may be
@@ -135,7 +135,7 @@ class _Rounding:
         self.ridge: Array = alpha * (1.0 - 2.0 * self.unit * data**2)
 
     def of_objective(self, coef: Array, at: Indices) -> float:
-        """How far the objective at some coefficients may be from what is computed."""
+        """Bound the error of the objective computed at some coefficients."""
         return self.unit * float(1.0 + np.abs(coef) @ self.magnitude[at]) ** 2
 
 
@@ -185,7 +185,7 @@ class Problem:
                 self.lifted = shifted(self.P, lift)
 
     def is_definite(self, columns: Indices) -> bool:
-        """Whether P on some columns is proved to be positive definite, with room to spare."""
+        """Tell whether P on some columns is proved to be positive definite, with room to spare."""
         block = self.P[np.ix_(columns, columns)]
         return cholesky(shifted(block, -3 * self.rounding.reserve[columns])) is not None
 
@@ -207,7 +207,7 @@ class Problem:
         return reduced, delta, constant
 
     def _diagonal_of(self, included: Indices, free: Indices, D: Array) -> tuple[bool, Array]:
-        """Whether P is definite on some columns, and a D that leaves P − D ⪰ 0 on the free ones."""
+        """Tell whether P is definite on some columns; find a D with P − D ⪰ 0 on the free ones."""
         if self.definite:
             return True, D
         return self.is_definite(np.concatenate([included, free])), self.diagonal[free]
@@ -300,7 +300,7 @@ class Problem:
         return [part._replace(bound=max(part.bound, node.bound)) for part in parts]
 
     def minimum(self, support: Indices) -> float:
-        """What the objective is at least on a support, with coefficients of the right signs."""
+        """Bound the objective on a support, with coefficients of the right signs."""
         signs = self.restrictions.signs_of(self.columns[support])
         if not signs.any():
             return self.eliminate(self.P, support, support[:0])[2]
@@ -533,7 +533,7 @@ def _restrict(relaxed: Relaxed, stay: Mask) -> Relaxed:
 
 
 def _most_for(budget: float, terms: Array, costs: Array, k: int) -> float:
-    """No k columns within the budget have terms of a larger sum."""
+    """Bound the sum of the terms of any k columns within the budget."""
 
     def at_price(mu: float) -> float:
         net = np.maximum(terms - mu * costs, 0.0)

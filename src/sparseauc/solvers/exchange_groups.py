@@ -52,7 +52,7 @@ class Groups:
         assert labels is not None
         self.order = np.argsort(labels, kind="stable")
         self.sizes = np.bincount(labels)
-        self.starts = _cumulated(self.sizes)
+        self.starts = _offsets(self.sizes)
         fixed, excluded = restrictions.masks(labels.size)
         self.fixed = np.zeros(self.sizes.size, np.bool_)
         self.fixed[labels[fixed]] = True
@@ -62,7 +62,7 @@ class Groups:
         self.costs = np.zeros(self.sizes.size)
         if restrictions.costs is not None:
             self.costs = restrictions.costs
-        self.block_starts = _cumulated(self.sizes**2)
+        self.block_starts = _offsets(self.sizes**2)
         self.blocks = np.zeros(self.block_starts[-1])
         missing = NotGathered()
         for number in np.flatnonzero(self.usable).tolist():
@@ -150,7 +150,7 @@ class GroupSearch(ListSearch):
         return self._groups.columns(units)
 
     def _starts(self) -> Indices:
-        return _cumulated(self._sizes[self._working_set])
+        return _offsets(self._sizes[self._working_set])
 
     def _limits_of(self, units: Indices) -> ExchangeLimits | None:
         if self._budget == np.inf:
@@ -159,7 +159,7 @@ class GroupSearch(ListSearch):
         return ExchangeLimits.make(none, 1, none, self._costs[units], self._left)
 
     def _gains_alone(self) -> Array:
-        """What each ranked group explains alone, or minus its better rank where there is a budget.
+        """Gain of each ranked group alone, or minus its better rank where there is a budget.
 
         Infinity for those that are fixed.
         """
@@ -184,7 +184,7 @@ class GroupSearch(ListSearch):
         return gains
 
     def _gains_of_list(self, units: Indices, asked: Indices, *, joins: bool) -> tuple[float, Array]:
-        """What a list explains, and what the best exchange with each group asked gains."""
+        """Reduction by a list, and gain of the best exchange with each group asked."""
         free = ~self._fixed[units]
         n_varying = np.count_nonzero(self._gram.diagonal[self._columns_of(units)] > 0)
         if self._support(units).size == n_varying:
@@ -201,7 +201,7 @@ class GroupSearch(ListSearch):
     def _gains_beside(
         self, units: Indices, asked: Indices, leaving: Mask, *, joins: bool
     ) -> tuple[float, Array]:
-        """What a list explains, and what each group asked gains where some of the list may leave.
+        """Reduction by a list, and gain of each group asked where some of the list may leave.
 
         −infinity where its costs are too high. Where it ``joins``, none need leave.
         """
@@ -245,7 +245,7 @@ class GroupSearch(ListSearch):
         return float(-delta[support] @ w), gains
 
     def _near(self, asked: Indices, T: Array, rows: Array, g: Array, losses: Array) -> Mask:
-        """Whether groups could help: groups of one column are screened, as in ``outside``."""
+        """Tell whether groups could help: those of one column are screened, as in ``outside``."""
         diagonal = self._gram.diagonal[self._groups.order] + self._alpha
         explained = np.einsum("pj,pj->j", T, rows)
         least_loss = losses.min(initial=1.0)
@@ -269,8 +269,8 @@ class GroupSearch(ListSearch):
         return path
 
 
-def _cumulated(sizes: Indices) -> Indices:
-    """Where each of some parts begins, and where the last one ends."""
+def _offsets(sizes: Indices) -> Indices:
+    """Start of each of some parts, and the end of the last one."""
     return np.append(0, np.cumsum(sizes))
 
 

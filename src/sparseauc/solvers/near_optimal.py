@@ -1,4 +1,4 @@
-"""All supports that are nearly as good as the best: the certificate's search, which collects here.
+"""Supports that are nearly as good as the best: the certificate's search, which collects here.
 
 The parts that a certificate leaves out, as no support in them can be better, are left out here
 where none can reach a cutoff; all others are divided until their supports can be listed.
@@ -42,7 +42,7 @@ class _Collection(Problem):
 
     @property
     def is_full(self) -> bool:
-        """Whether there are more supports than wanted."""
+        """Tell whether there are more supports than wanted."""
         return self._overflow or len(self.supports) > self._most
 
     def settle(self, support: Indices) -> float:
@@ -83,7 +83,7 @@ def supports_below(
     most: int,
     operations: float,
 ) -> list[Indices] | None:
-    """All supports of k columns, none of which depends on others, with objectives up to a cutoff.
+    """List all supports of k independent columns with objectives up to a cutoff.
 
     Supports whose objective is above the cutoff by rounding, or by a wrong sign, may be among them.
 

@@ -98,7 +98,7 @@ def relative_gains(
 
 
 class _Union(NamedTuple):
-    """All columns of some supports.
+    """The union of some supports.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ def _gradients(union, solved, delta, low, m, gradients, reach):  # type: ignore[
 
 @inlined_kernel
 def _explain(union, low, near, size, left, explained):  # type: ignore[no-untyped-def]
-    """What the union of the supports explains of some columns of a strip."""
+    """Compute what the union of the supports explains of some columns of a strip."""
     factor = union.factor
     for p in range(factor.shape[0]):
         part = left[p, :size]
@@ -277,7 +277,7 @@ def _screen(union, solved, delta, h, outside, joins, low, gradients, near, neede
 
 @inlined_kernel
 def _allowed(limits, members, low, m, chosen):  # type: ignore[no-untyped-def]
-    """Which of some columns of a strip families and the budget let take each position, or join."""
+    """Find which columns of a strip families and the budget let take each position, or join."""
     k = members.size
     left = limits.budget[0]
     strip = np.empty(m, np.bool_)

@@ -145,7 +145,7 @@ class ListSearch(ABC):
 
     @abstractmethod
     def _starts(self) -> Indices | None:
-        """Where each unit of the working set begins in its columns, and the end of the last one.
+        """First column of each unit among those of the working set, and the end of the last one.
 
         None where units are columns.
         """

@@ -10,7 +10,7 @@ from .sweeps import NONE, TILE
 
 @inlined_kernel
 def join_gains_of_columns(s):  # type: ignore[no-untyped-def]
-    """What each column gains by joining; 0 for those that cannot."""
+    """Gain of each column by joining; 0 for those that cannot."""
     gains = np.zeros(s.q.size)
     for j in range(gains.size):
         if s.q[j] > s.min_q[j]:
@@ -20,7 +20,7 @@ def join_gains_of_columns(s):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def losses_of_columns(s):  # type: ignore[no-untyped-def]
-    """What doing without each column on the list costs."""
+    """Loss of doing without each column on the list."""
     losses = np.empty(s.n_units[0])
     for p in range(losses.size):
         losses[p] = s.w[p] * s.w[p] / s.M[p, p]

@@ -21,7 +21,7 @@ def exchange_terms(g, q, t, shift, inverse):  # type: ignore[no-untyped-def]
 
 @kernel
 def keeps_signs(signs, members, k, sign, w, M, T, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
-    """Whether all coefficients have the right signs after an exchange.
+    """Tell whether all coefficients have the right signs after an exchange.
 
     Parameters
     ----------

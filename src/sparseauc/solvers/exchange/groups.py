@@ -75,7 +75,7 @@ def split_list(support, size, units, n_units, starts, w, M, T):  # type: ignore[
 
 @kernel
 def group_gain(S, q, g, min_q, U, v, work, slopes):  # type: ignore[no-untyped-def]
-    """What a group gains when another makes room for it; when none does, U has no rows.
+    """Gain of a group when another makes room for it; when none does, U has no rows.
 
     Columns of the group that those before them explain take no part.
 
@@ -118,7 +118,7 @@ def group_gain(S, q, g, min_q, U, v, work, slopes):  # type: ignore[no-untyped-d
 
 @inlined_kernel
 def _gain(s, unit, U, v, work, slopes):  # type: ignore[no-untyped-def]
-    """``group_gain`` of a group off the list, given U with all columns."""
+    """Gain of a group off the list, as of ``group_gain``, given U with all columns."""
     low = s.starts[unit]
     high = s.starts[unit + 1]
     S = s.S[s.block_starts[unit] : s.block_starts[unit + 1]].reshape((high - low, high - low))
@@ -139,7 +139,7 @@ def _room_for(s):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def join_gains_of_groups(s):  # type: ignore[no-untyped-def]
-    """What each group off the list gains by joining; 0 for those on it."""
+    """Gain of each group off the list by joining; 0 for those on it."""
     L, z = _room_for(s)
     gains = np.zeros(s.listed.size)
     U = np.empty((0, s.q.size))
@@ -152,7 +152,7 @@ def join_gains_of_groups(s):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def _is_incomplete(s):  # type: ignore[no-untyped-def]
-    """Whether columns of groups on the list take no part, as they depend on others."""
+    """Tell whether columns of groups on the list take no part, as they depend on others."""
     missing = -s.n_columns[0]
     for p in range(s.n_units[0]):
         for column in range(s.starts[s.units[p]], s.starts[s.units[p] + 1]):
@@ -196,13 +196,13 @@ def _try_each(s, least):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def _split(s):  # type: ignore[no-untyped-def]
-    """``split_list`` of the list."""
+    """Split the list into its groups, as of ``split_list``."""
     return split_list(s.support, s.n_columns[0], s.units, s.n_units[0], s.starts, s.w, s.M, s.T)
 
 
 @inlined_kernel
 def losses_of_groups(s):  # type: ignore[no-untyped-def]
-    """What doing without each group on the list costs."""
+    """Loss of doing without each group on the list."""
     if _is_incomplete(s):
         return _try_each(s, np.inf)[0]
     return _split(s)[3]

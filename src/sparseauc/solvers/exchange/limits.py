@@ -25,7 +25,7 @@ STUCK = np.int64(-2)
 
 
 class ExchangeLimits(NamedTuple):
-    """What restricts the choice among c units, and how much of it is used up.
+    """Limits on the choice among c units, and how much of them is used up.
 
     Units are columns. Where they are groups of columns, costs alone restrict the choice.
 
@@ -103,9 +103,9 @@ def count(limits, unit, change):  # type: ignore[no-untyped-def]
 
 @kernel
 def find_allowed(limits, units, position, low, allowed):  # type: ignore[no-untyped-def]
-    """Which units from ``low`` on families and the budget let take a position, −1 for a new one.
+    """Find which units from ``low`` on may take a position, −1 for a new one.
 
-    They are written to ``allowed``, as many as there is room for.
+    Families and the budget tell; the answers are written to ``allowed``, as many as have room.
     """
     own = np.int64(-1)
     budget = limits.budget[0]
@@ -120,7 +120,7 @@ def find_allowed(limits, units, position, low, allowed):  # type: ignore[no-unty
 
 @kernel
 def signs_stay(s, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
-    """Whether all coefficients keep to their signs where a column takes a position.
+    """Tell whether all coefficients keep their signs where a column takes a position.
 
     The numerator and the denominator are those of ``exchange_terms``.
     """

@@ -15,7 +15,7 @@ from .sweeps import NONE, exchange, join, leave, remove
 
 @kernel
 def join_gains(s):  # type: ignore[no-untyped-def]
-    """What each unit gains by joining, whatever it costs; 0 for those that cannot."""
+    """Gain of each unit by joining, whatever it costs; 0 for those that cannot."""
     if s.starts.size > 0:
         return join_gains_of_groups(s)
     return join_gains_of_columns(s)
@@ -23,7 +23,7 @@ def join_gains(s):  # type: ignore[no-untyped-def]
 
 @kernel
 def leaving_losses(s):  # type: ignore[no-untyped-def]
-    """What doing without each unit on the list costs."""
+    """Loss of doing without each unit on the list."""
     if s.starts.size > 0:
         return losses_of_groups(s)
     return losses_of_columns(s)

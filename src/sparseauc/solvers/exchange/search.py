@@ -73,7 +73,7 @@ def known_list(found, k):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def _is_known(s, found):  # type: ignore[no-untyped-def]
-    """Whether the list is the best known of its length."""
+    """Tell whether the list is the best known of its length."""
     k = places(s)
     known = found.explained[k] > -np.inf and found.sizes[k] == s.n_units[0]
     if known:

@@ -203,7 +203,7 @@ def find_position(members, count, wanted):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def explained(s):  # type: ignore[no-untyped-def]
-    """What the support takes off the objective, which is 1 without columns: −δ·w."""
+    """Reduction of the objective by the support, −δ·w; without columns the objective is 1."""
     total = 0.0
     for p in range(s.n_columns[0]):
         total -= s.delta[s.support[p]] * s.w[p]
@@ -212,13 +212,13 @@ def explained(s):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def least_gain(total, tolerance, min_gain):  # type: ignore[no-untyped-def]
-    """What a change must gain, given what is explained; less is rounding."""
+    """Least gain of a change, given what is explained; less is rounding."""
     return np.inf if 1.0 - total < tolerance else max(MIN_RELATIVE_GAIN * total, min_gain)
 
 
 @inlined_kernel
 def depends(s):  # type: ignore[no-untyped-def]
-    """Whether next to nothing is left of a member after the others explain it: 1/M_ii."""
+    """Tell whether next to nothing, 1/M_ii, is left of a member that the others explain."""
     dependent = False
     if s.may_depend:
         for p in range(s.n_columns[0]):
