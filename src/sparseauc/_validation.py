@@ -12,6 +12,12 @@ from .utils.arrays import import_torch, is_tensor
 from .utils.types import Array, Mask
 
 
+def first_bad(bad: Any) -> int | None:
+    """Return the first place where a mask is true, or None."""
+    places = np.flatnonzero(bad)
+    return int(places[0]) if places.size else None
+
+
 def check_classes(labels: npt.NDArray[Any], name: str = "y", *, least: int = 1) -> npt.NDArray[Any]:
     """Return the two classes of labels, ascending; each must have ``least`` rows."""
     if labels.ndim != 1:
@@ -20,7 +26,8 @@ def check_classes(labels: npt.NDArray[Any], name: str = "y", *, least: int = 1) 
         raise InputError(f"{name} is empty")
     try:
         missing = labels != labels  # NaN in a column of objects too, where isnan would fail
-        for row in np.flatnonzero(missing)[:1].tolist():
+        row = first_bad(missing)
+        if row is not None:
             raise InputError(f"{name} is {labels[row]} in row {row}: every row needs a label")
         classes, counts = np.unique(labels, return_counts=True)
     except TypeError as error:
@@ -56,7 +63,8 @@ def check_labels(y: Any, name: str = "y", *, least: int = 1) -> tuple[Mask, npt.
 
 def check_known_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Mask:
     """Return the mask of the positive rows, of labels that a model knows."""
-    for row in np.flatnonzero(~np.isin(labels, classes))[:1].tolist():
+    row = first_bad(~np.isin(labels, classes))
+    if row is not None:
         raise InputError(
             f"y holds {labels.tolist()[row]!r}, not among the classes {classes.tolist()} "
             f"(row {row})"
@@ -80,7 +88,8 @@ def check_numbers(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
         raise InputError(f"{name} must be one-dimensional, got shape {column.shape}")
     if column.size != n_rows:
         raise InputError(f"{name} has {column.size} rows, the labels {n_rows}")
-    for row in np.flatnonzero(~np.isfinite(column))[:1].tolist():
+    row = first_bad(~np.isfinite(column))
+    if row is not None:
         raise InputError(f"{name} is {column[row]} in row {row}: it must be finite")
     return column
 
@@ -101,7 +110,8 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array:
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_numbers(sample_weight, n_rows, "sample_weight").astype(np.float64, copy=False)
-    for row in np.flatnonzero(weight < 0)[:1].tolist():
+    row = first_bad(weight < 0)
+    if row is not None:
         raise InputError(f"sample_weight is {weight[row]:g} in row {row}: give 0 or more")
     return weight
 
@@ -120,12 +130,13 @@ def check_each_class_weighs(
 
 def refuse_masked(name: str, values: Any) -> None:
     """Refuse values that are masked, which would count as if they were not."""
-    for row in np.flatnonzero(np.ma.getmask(values))[:1]:
+    row = first_bad(np.ma.getmask(values))
+    if row is not None:
         raise InputError(f"{name} is masked at row {row}: leave such rows out")
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas' NA, which is equal to nothing, not even so."""
+    """Return whether a value is None, NaN, NaT or pandas' NA, which is equal to nothing."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
@@ -134,7 +145,9 @@ class NotFiniteError(InputError):
 
     def __init__(self, row: int, column: int, value: float) -> None:
         super().__init__(row, column, value)
-        self.row, self.column, self.value = row, column, value
+        self.row = row
+        self.column = column
+        self.value = value
 
     def __str__(self) -> str:
         return self.named(self.column)

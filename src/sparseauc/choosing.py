@@ -11,10 +11,9 @@ from scipy.stats import rankdata
 from .cross_validation import CVResult, cross_validate, mean_over_rounds
 from .defaults import CLIP, LEAST_GAINS
 from .errors import InputError
-from .metrics import fold_standard_error
 from .moments.base import Quadratic
 from .outcome import Outcome
-from .path.folds import SplitPlan
+from .path.folds import SplitPlan, fold_standard_error
 from .path.path import Progress, SparseAUCPath
 from .path.rules import Rule, choose, smooth_over_lengths
 from .solvers.restrictions import Restrictions
@@ -29,7 +28,7 @@ Kind = Literal["auc", "logistic"]
 
 @dataclass(frozen=True)
 class Procedure:
-    """How a model is chosen.
+    """Settings of a choice by cross-validation.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class Procedure:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is cross-validated: rows, how they are divided, and the models that are tried.
+    """Rows, their division into folds, and the models that are tried.
 
     ``ks`` and ``alphas`` ascend; with budgets, ``restrictions`` have one for each k.
     """
@@ -71,7 +70,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What cross-validation chose.
+    """Model that cross-validation chose, fitted to all rows.
 
     Attributes
     ----------
@@ -178,7 +177,7 @@ def choose_by_validation(problem: Problem, how: Procedure) -> Choice:
 
 @dataclass(frozen=True, eq=False)
 class _Tried:
-    """A cross-validation, and what the rule chose."""
+    """Cross-validation, and the model that the rule chose."""
 
     transforms: list[Transform] | None  # of each split, then of all rows; None for none
     found: CVResult
@@ -195,7 +194,7 @@ class _Tried:
         return np.array([self.results[f"split{i}_test_score"][self.index] for i in range(n_splits)])
 
     def gains(self, other: _Tried, least: float) -> bool:
-        """Whether the mean score is higher by so many standard errors than that of the other.
+        """Return whether the mean score is so many standard errors higher than that of the other.
 
         Of the first splits alone, if only these were tried.
         """
@@ -285,7 +284,8 @@ def _tabulate(
     Models are by k first: among equals the first, of smallest k and then largest ridge, wins.
     Returns the table, and the kinds of coefficients of the models of one k.
     """
-    ks, alphas = found.ks, found.alphas
+    ks = found.ks
+    alphas = found.alphas
     kinds: list[Kind] = []
     scores_by_kind = []
     ridges = []

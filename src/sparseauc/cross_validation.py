@@ -362,7 +362,8 @@ class FoldTables:
         self._X = X
         self._transforms = transforms
         changed = np.unique(np.concatenate([one.changed for one in transforms]))
-        d, n_splits = X.shape[1], len(plan.training)
+        d = X.shape[1]
+        n_splits = len(plan.training)
         self._places = np.tile(np.arange(d), (n_splits, 1))
         tables = [X]
         for validated in plan.rounds:

@@ -38,7 +38,8 @@ def binomial_limits(
     >>> float(low), round(float(high), 3)
     (0.0, 0.308)
     """
-    x, n = np.asarray(successes, np.float64), np.asarray(trials, np.float64)
+    x = np.asarray(successes, np.float64)
+    n = np.asarray(trials, np.float64)
     tail = (1.0 - confidence) / 2
     low = np.where(x > 0, beta.ppf(tail, np.where(x > 0, x, 1.0), n - x + 1), 0.0)
     high = np.where(x < n, beta.ppf(1 - tail, x + 1, np.where(x < n, n - x, 1.0)), 1.0)
@@ -80,8 +81,10 @@ def roc_band(
     *Simultaneous*: both distribution functions lie everywhere within Massart's bound √(log(2/a)/2n)
     of the empirical ones, so the whole true curve lies in the band.
     """
-    positives, negatives = scores[positive], scores[~positive]
-    n_positive, n_negative = positives.size, negatives.size
+    positives = scores[positive]
+    negatives = scores[~positive]
+    n_positive = positives.size
+    n_negative = negatives.size
     fpr = np.linspace(0.0, 1.0, n_points)
     miss = 1.0 - np.sqrt(confidence)  # of each class
     # How many negatives exceed the threshold whose false positive rate is t: from fewest to most.

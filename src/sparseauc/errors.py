@@ -1,4 +1,4 @@
-"""What the library raises where it was given what it cannot use.
+"""Errors of the library: input that it cannot use.
 
 All are ``ValueError``, as scikit-learn's conventions ask. Whoever calls a fit catches them by name:
 any other error is a mistake in the code, and keeps its traceback.

@@ -1,11 +1,10 @@
-"""How well scores rank: the area under the ROC curve, its variance and its tests.
+"""Area under the ROC curve, its variance and its tests.
 
 The area under the ROC curve (AUC) is the chance that a random positive scores above a random
 negative, a tie counting one half. Everything here that involves it, the variance included, is
 counted by sorting, in O(n log n), never by visiting the n₊n₋ pairs.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp, inf, sqrt
 from typing import Any, Literal, Self
@@ -25,11 +24,9 @@ __all__ = [
     "DeLongTest",
     "StratifiedAUC",
     "auc",
-    "auc_by_k",
     "auc_confidence_interval",
     "delong_test",
     "fast_auc",
-    "fold_standard_error",
     "stratified_auc",
 ]
 
@@ -299,11 +296,13 @@ def area_interval(area: float, error: float, disjoint: int, confidence: float) -
     if error == 0.0 or area in (0.0, 1.0):
         # All pairs agree, so `area` is what each contributes: 0, 1/2 or 1.
         agreement = ((1.0 - confidence) / 2.0) ** (1.0 / disjoint)
-        low, high = area * agreement, 1.0 - (1.0 - area) * agreement
+        low = area * agreement
+        high = 1.0 - (1.0 - area) * agreement
     else:
         half_width = ndtri((1.0 + confidence) / 2.0) * error / (area * (1.0 - area))
         centre = logit(area)
-        low, high = expit(centre - half_width), expit(centre + half_width)
+        low = expit(centre - half_width)
+        high = expit(centre + half_width)
     return AUCInterval(area, float(low), float(high), error, confidence)
 
 
@@ -388,12 +387,15 @@ def stratified_auc(
     scores = check_scores(y_score, positive.size, "y_score")
     divided = Strata.of_classes(strata, positive, weights)
     counts = PairCounts.of_scores(scores, positive, None, divided)
-    totals, shares, aucs = counts.totals, counts.shares, counts.areas
+    totals = counts.totals
+    shares = counts.shares
+    aucs = counts.areas
     variances = counts.class_variances.sum(axis=0)
     area = float(np.clip(shares @ aucs, aucs.min(), aucs.max()))
     told = variances > 0
     variance = float(shares[told] ** 2 @ variances[told])
-    share, others = shares[~told], aucs[~told]
+    share = shares[~told]
+    others = aucs[~told]
     if others.size > 1:
         spread = (others - np.average(others, weights=share)) ** 2
         variance += float(share**2 @ spread) * others.size / (others.size - 1)
@@ -414,9 +416,13 @@ def stratified_auc(
     interval = area_interval(area, stretch * sqrt(variance), disjoint, confidence)
     interval = replace(interval, standard_error=sqrt(variance))
     return StratifiedAUC(
-        **vars(interval), strata=list(divided.names), shares=shares, aucs=aucs,
-        n_positive=totals[0].astype(np.int64), n_negative=totals[1].astype(np.int64),
-    )  # fmt: skip
+        **vars(interval),
+        strata=list(divided.names),
+        shares=shares,
+        aucs=aucs,
+        n_positive=totals[0].astype(np.int64),
+        n_negative=totals[1].astype(np.int64),
+    )
 
 
 def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike) -> DeLongTest:
@@ -458,7 +464,8 @@ def paired_test(
 ) -> DeLongTest:
     """Test a difference by its standard error, and the number of disjoint pairs if that is 0."""
     if difference == 0.0:
-        statistic, pvalue = 0.0, 1.0
+        statistic = 0.0
+        pvalue = 1.0
     elif error == 0.0:
         statistic = inf if difference > 0.0 else -inf
         pvalue = min(1.0, 2.0 * exp(-disjoint * difference**2 / 2.0))
@@ -466,68 +473,3 @@ def paired_test(
         statistic = difference / error
         pvalue = float(2.0 * ndtr(-abs(statistic)))
     return DeLongTest(auc_a, auc_b, difference, error, statistic, pvalue)
-
-
-def fold_standard_error(scores: ArrayLike, repeats: float = 1.0) -> NDArray[np.float64]:
-    """Standard error of a mean over folds.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_splits, ...)
-        Score of each validation fold.
-    repeats : float, default=1.0
-        How often each row was validated. Repeats use the same rows again and are not independent.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        Standard deviation of the folds (``ddof=1``) over the square root of their number; 0 for a
-        single fold.
-
-    Examples
-    --------
-    >>> float(fold_standard_error([0.8, 0.9, 0.7, 0.8]))
-    0.04082482904638631
-    """
-    values = np.asarray(scores, np.float64)
-    if len(values) < 2:
-        return np.zeros(values.shape[1:])
-    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values) / repeats))
-
-
-def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[str, float]]:
-    """Mean validation AUC at every k, or every budget, with the best other parameters for it.
-
-    Parameters
-    ----------
-    cv_results : mapping of str to array
-        With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV`` and
-        ``GridSearchCV`` over ``k`` have them; with ``param_budget`` where budgets were tried.
-    repeats : float, default=1.0
-        How often each row was validated, as for ``fold_standard_error``.
-
-    Returns
-    -------
-    list of dict
-        For each k, or each of several budgets, ascending: ``k``, ``auc``, ``standard_error`` and,
-        where these were searched too, ``budget`` and ``alpha``.
-    """
-    if "param_k" not in cv_results or "split0_test_score" not in cv_results:
-        raise InputError("cv_results needs 'param_k' and 'split0_test_score', 'split1_…'")
-    n_splits = sum(f"split{i}_test_score" in cv_results for i in range(len(cv_results)))
-    scores = np.array([cv_results[f"split{i}_test_score"] for i in range(n_splits)])
-    mean, error = scores.mean(axis=0), fold_standard_error(scores, repeats)
-    param_k = np.asarray(cv_results["param_k"], np.int64)
-    budgets = np.asarray(cv_results.get("param_budget", np.zeros(0)), np.float64)
-    along = budgets if np.unique(budgets).size > 1 else param_k
-    rows = []
-    for point in np.unique(along).tolist():
-        best = int(np.argmax(np.where(along == point, mean, -np.inf)))
-        row = {"k": int(param_k[best]), "auc": float(mean[best])}
-        row["standard_error"] = float(error[best])
-        if along is budgets:
-            row["budget"] = point
-        if "param_alpha" in cv_results:
-            row["alpha"] = float(cv_results["param_alpha"][best])
-        rows.append(row)
-    return rows

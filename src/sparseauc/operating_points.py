@@ -62,7 +62,7 @@ class OperatingPoint:
     total: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """What JSON can hold; rates as mappings."""
+        """Return the point as JSON can hold it, with rates as mappings."""
         content = asdict(self)
         for key, value in content.items():
             if isinstance(value, Rate):
@@ -105,8 +105,10 @@ def judge_threshold(
     positive, _ = check_labels(y_true, "y_true")
     scores = check_scores(y_score, positive.size, "y_score")
     above = scores > threshold
-    hits, alarms = int((above & positive).sum()), int((above & ~positive).sum())
-    positives, negatives = int(positive.sum()), int((~positive).sum())
+    hits = int((above & positive).sum())
+    alarms = int((above & ~positive).sum())
+    positives = int(positive.sum())
+    negatives = int((~positive).sum())
     flagged = hits + alarms
     rate = partial(_rate, inflation=inflation)
     return OperatingPoint(

@@ -1,4 +1,4 @@
-"""What rows are ranked by: two classes, or times to event.
+"""Outcomes that rows are ranked by: two classes, or times to event.
 
 An ``Outcome`` holds the classes or times of rows, their weights and strata, and answers what a fit
 and its evaluation ask: the quadratic to choose columns with, how to divide rows into folds, how
@@ -76,7 +76,7 @@ class TrainingSets:
 
 
 class Outcome(ABC):
-    """What rows are ranked by, what each counts, and which of them are compared.
+    """Classes or times of rows, their weights, and the strata within which they are compared.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Outcome(ABC):
     @property
     @abstractmethod
     def y(self) -> npt.NDArray[Any]:
-        """What estimators are fitted to, a row for each row."""
+        """Target of estimators, a row for each row."""
 
     @abstractmethod
     def take(self, rows: Any) -> Self:
@@ -128,7 +128,7 @@ class Outcome(ABC):
 
     @abstractmethod
     def fold_labels(self, n_folds: int) -> Mask:
-        """What so many folds should have equal shares of."""
+        """Return the rows that so many folds should have equal shares of."""
 
     @abstractmethod
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
@@ -442,7 +442,7 @@ class Times(Outcome):
 
     @cached_property
     def event_weight(self) -> Array | None:
-        """What the event of each row counts in a measure: Uno's weights, None for Harrell's C."""
+        """Weight of the event of each row in a measure: Uno's, None for Harrell's C."""
         if self.known_event_weight is not None or self.horizon is None:
             return self.known_event_weight
         # Of all rows, whatever they weigh: how rows are censored tells nothing of their columns.
@@ -573,7 +573,8 @@ class Times(Outcome):
         As that of the AUC, of the events and of as many rows as an event is compared with on
         average.
         """
-        event, counted = self.positive, None
+        event = self.positive
+        counted = None
         if self.weight is not None:
             event = event & (self.weight > 0)
             counted = (self.weight > 0).astype(np.float64)

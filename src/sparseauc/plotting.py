@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .curves import roc_band
 from .errors import InputError
-from .metrics import auc, auc_by_k, auc_confidence_interval
+from .metrics import auc, auc_confidence_interval
+from .path.rules import auc_by_k
 from .selection.confidence import scores_by
 from .utils.optional import import_optional
 

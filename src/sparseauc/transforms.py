@@ -21,7 +21,7 @@ from .utils.types import Array, Floats, Indices
 
 @dataclass(frozen=True)
 class Transform:
-    """What values of each column count as: clipped at limits first, then logged.
+    """Clipping of columns at limits, and then their logarithms.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Transform:
 
 
 def is_small(n: int, d: int) -> bool:
-    """Whether transforms and logistic coefficients of a table are tried by default."""
+    """Return whether transforms and logistic coefficients of a table are tried by default."""
     return d < n <= AUTO_MOST_VALUES // d
 
 
@@ -138,9 +138,12 @@ def _learn(values, order, weights, share, heavy_only, log):  # type: ignore[no-u
     """Limits of a column, and what is added before its logarithm is taken, from several weights."""
     found = np.empty((len(weights), 3))
     for number in range(len(weights)):
-        low, high, offset = -np.inf, np.inf, np.nan
+        low = -np.inf
+        high = np.inf
+        offset = np.nan
         used = order[weights[number][order] > 0]
-        ascending, counts = values[used], weights[number][used]
+        ascending = values[used]
+        counts = weights[number][used]
         n_values = 1 + np.count_nonzero(ascending[1:] != ascending[:-1])
         if log and ascending[0] >= 0 and n_values > FEW_VALUES:
             offset = _log_offset(ascending, counts)
@@ -148,27 +151,31 @@ def _learn(values, order, weights, share, heavy_only, log):  # type: ignore[no-u
             low, high = _clip_limits(ascending, counts, share, heavy_only, offset)
         if not np.isnan(offset):
             low = max(low, ascending[0])
-        found[number, 0], found[number, 1], found[number, 2] = low, high, offset
+        found[number, 0] = low
+        found[number, 1] = high
+        found[number, 2] = offset
     return found
 
 
 @kernel
 def _clip_limits(values, counts, share, heavy_only, offset):  # type: ignore[no-untyped-def]
     """Limits of a column, infinite if there are none; of a logged one, tails of the logarithm."""
-    below, above = np.cumsum(counts), np.cumsum(counts[::-1])
+    below = np.cumsum(counts)
+    above = np.cumsum(counts[::-1])
     low = values[np.searchsorted(below, share * below[-1])]
     high = values[values.size - 1 - np.searchsorted(above, share * above[-1])]
     ends = np.array([values[0], low, high, values[-1]])
     if not np.isnan(offset):
         ends = np.log(ends + offset)
-    width, between = ends[3] - ends[0], ends[2] - ends[1]
+    width = ends[3] - ends[0]
+    between = ends[2] - ends[1]
     useful = 0 < between < width and (not heavy_only or width > HEAVY_TAILS * between)
     return (low, high) if useful else (-np.inf, np.inf)
 
 
 @kernel
 def _log_offset(values, counts):  # type: ignore[no-untyped-def]
-    """What is added to a column before its logarithm is taken; NaN if it is not logged."""
+    """Find what is added to a column before its logarithm; NaN if it is not logged."""
     skewed = _skewness(values, counts)
     if not skewed > SKEWED:
         return np.nan

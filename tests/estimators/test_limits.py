@@ -14,10 +14,9 @@ from sparseauc.chunks import TableInMemory
 from sparseauc.datasets import make_outbreak
 from sparseauc.estimators import EmptyListWarning, RequiredColumnWarning
 from sparseauc.limits import budgets_to_try
-from sparseauc.metrics import auc_by_k
 from sparseauc.moments import chunked, class_moments
 from sparseauc.moments.base import StandardisedGram
-from sparseauc.path.rules import best
+from sparseauc.path.rules import auc_by_k, best
 from sparseauc.plotting import AUCPathDisplay
 from sparseauc.selection import near_equal_lists, point_score, replacements
 from sparseauc.selection.stability import stability_selection

@@ -13,8 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from sparseauc import Limits, MeanDifferenceClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.errors import ExchangeError, FoldsError
-from sparseauc.metrics import delong_test, fold_standard_error
+from sparseauc.metrics import delong_test
 from sparseauc.outcome import Binary
+from sparseauc.path.folds import fold_standard_error
 from sparseauc.selection import near_equal_lists, replacements, replacing
 from sparseauc.selection.fitted_list import FittedList
 

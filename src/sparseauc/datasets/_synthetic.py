@@ -201,7 +201,8 @@ def _correlate_columns(
         # x_j = ρ x_{j-1} + √(1-ρ²) z_j, started in its stationary law: x_0 = z_0.
         innovation = math.sqrt((1.0 - rho) * (1.0 + rho))
         X[:, 1:] *= X.dtype.type(innovation)
-        numerator, denominator = np.array([1.0], X.dtype), np.array([1.0, -rho], X.dtype)
+        numerator = np.array([1.0], X.dtype)
+        denominator = np.array([1.0, -rho], X.dtype)
         for rows in chunks:
             X[rows] = lfilter(numerator, denominator, X[rows], axis=1)
     else:

@@ -33,6 +33,7 @@ from .._validation import (
     check_finite,
     check_known_labels,
     check_weights,
+    first_bad,
     refuse_masked,
 )
 from ..chunks import (
@@ -123,7 +124,8 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return score_chunks(chunks, self.coef_[0], self.intercept_[0], transform)
         (X,) = self._check_table(X, reset=False)
         support = np.flatnonzero(self.coef_[0])
-        transform, values = Transform.of_model(self), X[:, support]
+        transform = Transform.of_model(self)
+        values = X[:, support]
         if transform is not None:
             values = transform.of_columns(support).apply(values)
         scores: Floats = values @ self.coef_[0, support] + self.intercept_[0]
@@ -163,9 +165,14 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Any, ...]:
         """Return X as finite numbers in an array or CSR matrix, and y where it is given."""
         checked = validate_data(
-            self, as_numbers(X), y, reset=reset, accept_sparse="csr",
-            dtype=[np.float64, np.float32], ensure_all_finite=False,
-        )  # fmt: skip
+            self,
+            as_numbers(X),
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+        )
         X, *labels = checked if isinstance(checked, tuple) else (checked,)
         X = X.astype(X.dtype.newbyteorder("="), copy=False)
         if hasattr(X, "check_format"):  # CSR
@@ -199,7 +206,8 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         if names is None or chunks.feature_names is None:
             return
-        for column in np.flatnonzero(names != chunks.feature_names)[:1]:
+        column = first_bad(names != chunks.feature_names)
+        if column is not None:
             raise InputError(
                 f"column {column} is {chunks.feature_names[column]!r}, but was "
                 f"{names[column]!r} when the model was fitted"
@@ -217,7 +225,8 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _set_coef(self, coef: Floats, middle: Any) -> Self:
         """Set ``coef_``, and ``intercept_`` so that the weighted sum ``middle`` scores 0."""
-        for column in np.flatnonzero(np.isinf(coef))[:1].tolist():
+        column = first_bad(np.isinf(coef))
+        if column is not None:
             raise ColumnError(column, f"too small for coefficients in {coef.dtype}")
         self.coef_ = coef.reshape(1, -1)
         self.intercept_ = np.array([-middle], dtype=coef.dtype)
@@ -318,7 +327,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
     def _check_training_chunks(
         self, chunks: Chunks, y: Any, sample_weight: Any
     ) -> tuple[Chunks, Mask, Array | None]:
-        """Do for chunks what ``_check_training_data`` does for tables in memory."""
+        """Check chunks, y and weights; see ``_check_training_data``."""
         chunks.n_passes = 0
         y, sample_weight = (
             to_host(values) if is_tensor(values) else values for values in (y, sample_weight)
@@ -348,10 +357,12 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
 
 def frames_of_ours() -> int:
     """Count the calls between a warning and the line outside sparseauc and scikit-learn."""
-    frame, count = sys._getframe(1), 1
+    frame = sys._getframe(1)
+    count = 1
     ours = ("sparseauc", "sklearn")
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in ours:
-        frame, count = frame.f_back, count + 1
+        frame = frame.f_back
+        count = count + 1
     return count
 
 
@@ -362,7 +373,8 @@ def check_scale(X: Any) -> None:
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     range_ = np.finfo(values.dtype)
     # Sums over a million rows stay in range, too.
-    upper, lower = math.sqrt(range_.max) * 2.0**-10, math.sqrt(range_.tiny) * 2.0**2
+    upper = math.sqrt(range_.max) * 2.0**-10
+    lower = math.sqrt(range_.tiny) * 2.0**2
     if largest > upper:
         magnitudes = abs(X).max(axis=0)
         column = int(np.argmax((magnitudes.toarray() if sparse else magnitudes) > upper))

@@ -1,4 +1,4 @@
-"""What the models that choose columns by exchanges share: limits, strata, fits and proofs.
+"""Parts of the models that choose columns by exchanges: limits, strata, fits and proofs.
 
 Functions take a model for its parameters and fitted attributes, and return results; those whose
 name begins with ``record`` set fitted attributes.

@@ -46,7 +46,7 @@ def short_list_html(model: Any) -> str:
 
 
 def _about(model: Any) -> str:
-    """What rows are ranked by, and the validation score where one is known."""
+    """Describe what rows are ranked by, and the validation score where one is known."""
     text = " that rank rows by the time to their event"
     measure = "concordance"
     if hasattr(model, "classes_"):

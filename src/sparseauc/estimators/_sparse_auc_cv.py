@@ -291,7 +291,8 @@ def score_in_log_odds(model: Any, scores: Array, positive: Mask, weight: Array |
     weight : ndarray of shape (n,), optional
     """
     model.platt_ = found = fit_calibration(scores, positive, weight)
-    slope, intercept = found["slope"], found["intercept"]
+    slope = found["slope"]
+    intercept = found["intercept"]
     if found["reversed"]:
         warnings.warn(
             "out-of-fold scores do not rank positives above negatives: the coefficients are scaled "

@@ -1,4 +1,4 @@
-"""Which rows train and which validate: splits, checked and brought together."""
+"""Splits into training and validation rows, brought together."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """Which parts of the rows train and which rows validate each split."""
+    """Parts of the rows that train, and rows that validate, each split."""
 
     # Parts whose moments are gathered, those of the training rows of each split, and of all rows.
     partitions: list[Partition]
@@ -53,7 +53,8 @@ class SplitPlan:
                 everything = everything or parts
                 training += [[other for other in parts if other != own] for own in parts]
             else:
-                times, weights = np.bincount(run[0][0], minlength=n), weight
+                times = np.bincount(run[0][0], minlength=n)
+                weights = weight
                 if times.max() > 1:  # as bootstrap splits draw rows
                     weights = times * (np.ones(n) if weight is None else weight)
                 drawn = np.where(times > 0, 0, -1).astype(np.int16)
@@ -72,9 +73,13 @@ class SplitPlan:
         if weight is not None:
             part[weight == 0] = -1
         return replace(
-            self, partitions=[Partition(part, 1, weight)], training=[], everything=[0], rounds=[],
+            self,
+            partitions=[Partition(part, 1, weight)],
+            training=[],
+            everything=[0],
+            rounds=[],
             weight=weight,
-        )  # fmt: skip
+        )
 
     def first_round(self) -> Self:
         """The plan of the splits that validate all rows for the first time; all, if none do so."""
@@ -82,9 +87,11 @@ class SplitPlan:
         if n_splits == len(self.training) or self.rounds[0].min() < 0:
             return self
         return replace(
-            self, partitions=self.partitions[:1], training=self.training[:n_splits],
+            self,
+            partitions=self.partitions[:1],
+            training=self.training[:n_splits],
             rounds=self.rounds[:1],
-        )  # fmt: skip
+        )
 
     def validated(self) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
         """Go through the splits of every round, with the rows that validate them."""
@@ -93,12 +100,12 @@ class SplitPlan:
 
     @property
     def n_repeats(self) -> float:
-        """How often a row is validated on average, and 1 at least."""
+        """Mean number of times that a row is validated, at least 1."""
         validated = sum(np.count_nonzero(numbers >= 0) for numbers in self.rounds)
         return max(1.0, validated / self.rounds[0].size)
 
     def training_weights(self, split: int) -> Array:
-        """What each row counts in the training rows of a split, 0 for those left out."""
+        """Weight of each row in the training rows of a split, 0 for those left out."""
         first = 0
         for partition in self.partitions:
             last = first + partition.n_parts
@@ -116,7 +123,8 @@ def runs_of_splits(splits: list[Split], n: int) -> Iterator[list[Split]]:
     """Runs of splits that validate every row once and train on all others; else one each."""
     start = 0
     while start < len(splits):
-        seen, stop = np.zeros(n, np.bool_), start
+        seen = np.zeros(n, np.bool_)
+        stop = start
         while stop < len(splits) and not seen.all():
             train, test = splits[stop]
             validated = np.zeros(n, np.bool_)
@@ -200,7 +208,7 @@ def repeats_for(n_rows: int) -> int:
 
 
 def _are_small(strata: Strata, positive: Mask, n_folds: int) -> bool:
-    """Whether most strata have too few rows of a class for every fold, as matched sets have."""
+    """Return whether most strata have too few rows of a class for every fold, as matched sets."""
     large = np.min(strata.class_weights(positive), axis=0) >= n_folds
     return len(strata) > 1 and bool(2 * np.count_nonzero(large) < len(strata))
 
@@ -255,3 +263,30 @@ def _keep_whole(
         splitter = StratifiedGroupKFold(n_folds, shuffle=state is not None, random_state=state)
         splits += splitter.split(positive, positive, units)
     return splits
+
+
+def fold_standard_error(scores: npt.ArrayLike, repeats: float = 1.0) -> npt.NDArray[np.float64]:
+    """Standard error of a mean over folds.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_splits, ...)
+        Score of each validation fold.
+    repeats : float, default=1.0
+        How often each row was validated. Repeats use the same rows again and are not independent.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Standard deviation of the folds (``ddof=1``) over the square root of their number; 0 for a
+        single fold.
+
+    Examples
+    --------
+    >>> float(fold_standard_error([0.8, 0.9, 0.7, 0.8]))
+    0.04082482904638631
+    """
+    values = np.asarray(scores, np.float64)
+    if len(values) < 2:
+        return np.zeros(values.shape[1:])
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values) / repeats))

@@ -1,4 +1,4 @@
-"""All k in one go: the best columns of every number, for several ridges."""
+"""Paths: the best columns of every number k, for several ridges."""
 
 import functools
 import itertools
@@ -94,7 +94,8 @@ class SparseAUCPath:
         return used, coefficients
 
     def _solution(self, k: int, alpha: float, budget: float | None) -> Solution:
-        at, at_alpha = self.ks == k, np.flatnonzero(self.alphas == alpha)
+        at = self.ks == k
+        at_alpha = np.flatnonzero(self.alphas == alpha)
         if budget is not None and self.budgets is not None:
             at &= self.budgets == budget
         if np.count_nonzero(at) > 1:
@@ -115,7 +116,9 @@ class PathSearch:
     def __init__(
         self, moments: Quadratic, ks: Indices, restrictions: Restrictions, *, thorough: bool
     ) -> None:
-        self._ks, self._restrictions, self._thorough = ks, restrictions, thorough
+        self._ks = ks
+        self._restrictions = restrictions
+        self._thorough = thorough
         self._gram = StandardisedGram(moments)
         self._cache = HCache(self._gram)
         self._groups: Groups | None = None

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..defaults import BEST_TOLERANCE, SHORT_TOLERANCE
 from ..errors import InputError
-from ..metrics import fold_standard_error
+from .folds import fold_standard_error
 
 __all__ = ["ChanceWarning", "best", "one_standard_error"]
 
@@ -92,8 +92,10 @@ def smooth_over_lengths(cv_results: Mapping[str, Any], times: int = 1) -> Any:
     near = (np.diff(length[::n_alike]) == 1) | by_budget
     found = mean.reshape(-1, n_alike)
     for _ in range(times):
-        before, after = found.copy(), found.copy()
-        before[1:][near], after[:-1][near] = found[:-1][near], found[1:][near]
+        before = found.copy()
+        after = found.copy()
+        before[1:][near] = found[:-1][near]
+        after[:-1][near] = found[1:][near]
         found = (before + 2 * found + after) / 4
     return found.ravel()
 
@@ -142,6 +144,44 @@ def score_by_others(
     return float(np.mean(found)), float(fold_standard_error(found, repeats))
 
 
+def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[str, float]]:
+    """Mean validation AUC at every k, or every budget, with the best other parameters for it.
+
+    Parameters
+    ----------
+    cv_results : mapping of str to array
+        With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV`` and
+        ``GridSearchCV`` over ``k`` have them; with ``param_budget`` where budgets were tried.
+    repeats : float, default=1.0
+        How often each row was validated, as for ``fold_standard_error``.
+
+    Returns
+    -------
+    list of dict
+        For each k, or each of several budgets, ascending: ``k``, ``auc``, ``standard_error`` and,
+        where these were searched too, ``budget`` and ``alpha``.
+    """
+    if "param_k" not in cv_results or "split0_test_score" not in cv_results:
+        raise InputError("cv_results needs 'param_k' and 'split0_test_score', 'split1_…'")
+    scores = _split_scores(cv_results)
+    mean = scores.mean(axis=0)
+    error = fold_standard_error(scores, repeats)
+    param_k = np.asarray(cv_results["param_k"], np.int64)
+    budgets = np.asarray(cv_results.get("param_budget", np.zeros(0)), np.float64)
+    along = budgets if np.unique(budgets).size > 1 else param_k
+    rows = []
+    for point in np.unique(along).tolist():
+        best = int(np.argmax(np.where(along == point, mean, -np.inf)))
+        row = {"k": int(param_k[best]), "auc": float(mean[best])}
+        row["standard_error"] = float(error[best])
+        if along is budgets:
+            row["budget"] = point
+        if "param_alpha" in cv_results:
+            row["alpha"] = float(cv_results["param_alpha"][best])
+        rows.append(row)
+    return rows
+
+
 def _fewest_columns(cv_results: Mapping[str, Any], below: Any) -> int:
     """Index of the model with the fewest columns that is no further below the highest mean.
 
@@ -151,7 +191,8 @@ def _fewest_columns(cv_results: Mapping[str, Any], below: Any) -> int:
     name = "smooth_test_score" if "smooth_test_score" in cv_results else "mean_test_score"
     mean = np.asarray(cv_results[name], np.float64)
     least = mean.max() - np.broadcast_to(below, mean.shape)[np.argmax(mean)]
-    fewest, close = np.ones(mean.size, np.bool_), mean >= least
+    fewest = np.ones(mean.size, np.bool_)
+    close = mean >= least
     for limit in [name for name in ("param_budget", "param_k") if name in cv_results]:
         values = np.asarray(cv_results[limit], np.float64)
         fewest &= values == values[fewest & close].min()

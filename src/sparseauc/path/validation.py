@@ -56,7 +56,8 @@ class Models:
     def from_lists(cls, lists: Sequence[Indices], values: Array, centre: Array) -> Self:
         """Models of given columns; each row of values has the coefficients of all lists."""
         sizes = np.array([len(one) for one in lists] * len(values))
-        columns, coefs = np.tile(np.concatenate(lists), len(values)), values.ravel()
+        columns = np.tile(np.concatenate(lists), len(values))
+        coefs = values.ravel()
         model = np.repeat(np.arange(sizes.size), sizes)
         middle = np.bincount(model, centre[columns] * coefs, sizes.size).astype(np.float64)
         return cls(np.append(0, np.cumsum(sizes)), columns, coefs, middle)
@@ -188,7 +189,8 @@ def _score_dividers(
     """Scores of the rows kept of each split, ascending, and with weights their sums before each."""
     every = np.unique(np.concatenate(kept))
     values = chunks.take(every, used)
-    dividers, before = [], []
+    dividers = []
+    before = []
     for rows, model in zip(kept, models, strict=True):
         scores = model.scores(values[np.searchsorted(every, rows)])
         if weight is not None:
@@ -251,11 +253,13 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
         ]
 
         def count(number: int, rows: Indices) -> None:
-            model, dividers = self.models[number], self.dividers[number]
+            model = self.models[number]
+            dividers = self.dividers[number]
             size = max(64, _TILE_NUMBERS // model.middle.size)
             for low in range(0, rows.size, size):
                 part = rows[low : low + size]
-                scores, side = model.scores(X[part]), positive[part]
+                scores = model.scores(X[part])
+                side = positive[part]
                 counted = np.empty(0) if weight is None else weight[part]
                 if self.few_are_positive is None:
                     _count_cells(dividers, scores, side, counted, counts[number])
@@ -282,7 +286,8 @@ def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
 
     Even cells lie between dividers; odd ones hold what equals a divider, whose ties are real.
     """
-    positive, negative = counts[:, 0].astype(np.float64), counts[:, 1].astype(np.float64)
+    positive = counts[:, 0].astype(np.float64)
+    negative = counts[:, 1].astype(np.float64)
     pairs = positive.sum(axis=1) * negative.sum(axis=1)
     below = np.cumsum(negative, axis=1) - negative / 2
     aucs = np.einsum("mc,mc->m", positive, below) / pairs
@@ -320,7 +325,8 @@ def _score(by_column, starts, columns, values, middle, scores):  # type: ignore[
             out = scores[m, low:high]
             out[:] = -middle[m]
             for p in range(starts[m], starts[m + 1]):
-                column, value = by_column[columns[p], low:high], values[p]
+                column = by_column[columns[p], low:high]
+                value = values[p]
                 for i in range(out.size):
                     out[i] += value * column[i]
 
@@ -334,7 +340,7 @@ def _bucket(score, low, per_unit, buckets):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def _search(ascending, first, last, score, or_equal):  # type: ignore[no-untyped-def]
-    """How many of the ascending numbers are less than the score, or equal, from first to last."""
+    """Count the ascending numbers below the score, or equal, from first to last."""
     while first < last:
         middle = (first + last) // 2
         if ascending[middle] < score or (or_equal and ascending[middle] == score):
@@ -363,7 +369,7 @@ def _look_up_table(ascending):  # type: ignore[no-untyped-def]
 
 @inlined_kernel
 def _places(ascending, low, per_unit, starts, score):  # type: ignore[no-untyped-def]
-    """How many of the ascending numbers are less than the score, and how many not greater."""
+    """Count the ascending numbers that are less than the score, and those not greater."""
     b = _bucket(score, low, per_unit, starts.size - 1)
     less = _search(ascending, starts[b], starts[b + 1], score, False)
     return less, _search(ascending, less, starts[b + 1], score, True)

@@ -7,8 +7,7 @@ chosen k.
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -147,7 +146,10 @@ def nested_scores(
             f"row {wrong[0]} is tested {times[wrong[0]]} times: cv must test each row once, as "
             "KFold does"
         )
-    fit = partial(_fit_fold, estimator, X, labels, of_row)
+
+    def fit(_: int, train: Indices) -> Any:
+        return fit_rows(clone(estimator), X, labels, train, strata=of_row)
+
     return score_out_of_fold(
         fit, X, outcome, splits, strata=of_row, confidence=confidence, n_jobs=n_jobs
     )
@@ -163,96 +165,66 @@ def score_out_of_fold(
     confidence: float = 0.95,
     n_jobs: int | None = None,
 ) -> NestedScores:
-    """Score every row by the model that ``fit`` returns for a fold and its training rows."""
+    """Score every row by the model that ``fit`` returns for a fold and its training rows.
+
+    With ``strata`` only pairs of one stratum and fold count.
+    """
     parts = Parallel(n_jobs=n_jobs)(
         delayed(_score_fold)(fit, fold, X, outcome, train) for fold, (train, _) in enumerate(splits)
     )
-    scores, columns = zip(*parts, strict=True)
-    tests = [test for _, test in splits]
-    return pool_folds(scores, tests, outcome, confidence, columns, strata)
-
-
-def _fit_fold(
-    estimator: Any,
-    X: Any,
-    labels: npt.NDArray[Any],
-    strata: npt.NDArray[Any] | None,
-    _: int,
-    train: Indices,
-) -> Any:
-    return fit_rows(clone(estimator), X, labels, train, strata=strata)
+    fold_scores = np.array([scores for scores, _ in parts])
+    columns = [used for _, used in parts if used is not None]
+    n = outcome.positive.size
+    scores = np.empty(n)
+    folds = np.empty(n, np.intp)
+    fold_aucs = np.full(len(splits), np.nan)
+    for fold, (_, test) in enumerate(splits):
+        scores[test] = fold_scores[fold, test]
+        folds[test] = fold
+        within = () if strata is None else (strata[test],)
+        found = outcome.take(test).interval_within(scores[test], *within)
+        if found is not None:
+            fold_aucs[fold] = found.auc
+    if strata is None:
+        interval = outcome.interval(scores, confidence)
+    else:
+        pooled = outcome.interval_within(scores, strata, folds, confidence=confidence)
+        if pooled is None:
+            raise InputError("no stratum has test rows to compare in the same fold")
+        interval = pooled
+    agreement = _agreement(fold_scores, outcome.positive)
+    return NestedScores(
+        scores=scores,
+        folds=folds,
+        fold_aucs=fold_aucs,
+        interval=honest_interval(interval, agreement, outcome.informative),
+        agreement=agreement,
+        fold_scores=fold_scores,
+        fold_columns=tuple(columns) if len(columns) == len(parts) else (),
+    )
 
 
 def _score_fold(
-    fit: Callable[[int, Indices], Any],
-    fold: int,
-    X: Any,
-    outcome: Outcome,
-    train: Indices,
+    fit: Callable[[int, Indices], Any], fold: int, X: Any, outcome: Outcome, train: Indices
 ) -> tuple[Array, Indices | None]:
     """Scores of all rows by the model of some, and the columns it uses."""
     model = fit(fold, train)
     return comparable_scores(model, X, outcome, train), columns_used(model)
 
 
-def comparable_scores(
-    model: Any, X: Any, outcome: Outcome, train: Indices, test: Indices | None = None
-) -> Array:
-    """Score test rows, by default all, on a scale that the models of all folds share.
+def comparable_scores(model: Any, X: Any, outcome: Outcome, train: Indices) -> Array:
+    """Score all rows on a scale that the models of all folds share.
 
     The unit is the distance between the mean scores of the two training classes, and zero lies
     midway; for times to event, the standard deviation of the training rows, and their mean.
     Probabilities, of classifiers without a decision function, are not rescaled.
     """
     scores = np.asarray(scores_by(model, X), np.float64)
-    wanted = scores if test is None else scores[test]
     if hasattr(model, "predict_proba") and not hasattr(model, "decision_function"):
-        return wanted
+        return scores
     middle, unit = outcome.take(train).scale(scores[train])
-    comparable: Array = (wanted - middle) / unit
+    comparable: Array = (scores - middle) / unit
     return comparable
-
-
-def pool_folds(
-    fold_scores: Sequence[Array],
-    tests: Sequence[Indices],
-    outcome: Outcome,
-    confidence: float = 0.95,
-    columns: Sequence[Indices | None] = (),
-    strata: npt.NDArray[Any] | None = None,
-) -> NestedScores:
-    """Pool the scores of all folds and compute their AUC.
-
-    ``fold_scores`` are the ``comparable_scores`` of all rows by the model of each fold, ``tests``
-    the rows that it had not seen, and ``columns`` those that it uses. With ``strata`` only pairs of
-    one stratum and fold count.
-    """
-    positive = outcome.positive
-    scores = np.empty(positive.size)
-    folds = np.empty(positive.size, np.intp)
-    fold_aucs = np.full(len(tests), np.nan)
-    for number, (every, test) in enumerate(zip(fold_scores, tests, strict=True)):
-        scores[test] = every[test]
-        folds[test] = number
-        area = outcome.take(test).interval_within(
-            every[test], None if strata is None else strata[test]
-        )
-        fold_aucs[number] = np.nan if area is None else area.auc
-    used = () if any(one is None for one in columns) else tuple(columns)
-    interval: AUCInterval
-    if strata is None:
-        interval = outcome.interval(scores, confidence)
-    else:
-        found = outcome.interval_within(scores, strata, folds, confidence=confidence)
-        if found is None:
-            raise InputError("no stratum has test rows to compare in the same fold")
-        interval = found
-    together = np.array(fold_scores)
-    agreement = _agreement(together, positive)
-    honest = honest_interval(interval, agreement, outcome.informative)
-    return NestedScores(
-        scores, folds, fold_aucs, honest, agreement, together, used,  # type: ignore[arg-type]
-    )  # fmt: skip
 
 
 def _agreement(scores: Array, positive: Mask) -> float:
@@ -311,7 +283,8 @@ def honest_interval(interval: AUCInterval, agreement: float, fewer: int) -> AUCI
     The nominal 95 % CI covered the AUC of the final model in 94 to 98 % of the tables of each
     kind; ``benchmarks/nested_interval.py`` has a table.
     """
-    area, inflation = interval.auc, variance_inflation(agreement)
+    area = interval.auc
+    inflation = variance_inflation(agreement)
     error = interval.standard_error * np.sqrt(inflation)
     if error == 0.0 or area in (0.0, 1.0):  # exact, from so many times fewer pairs
         low = area * (interval.low / area) ** inflation if area > 0 else 0.0
@@ -320,7 +293,8 @@ def honest_interval(interval: AUCInterval, agreement: float, fewer: int) -> AUCI
         quantile = student.ppf((1 + interval.confidence) / 2, max(1, fewer - 1))
         half_width = quantile * error / (area * (1 - area))
         ends = logit(area), logit((area * fewer + 0.5) / (fewer + 1))
-        low, high = expit(min(ends) - half_width), expit(max(ends) + half_width)
+        low = expit(min(ends) - half_width)
+        high = expit(max(ends) + half_width)
     return AUCInterval(area, float(low), float(high), float(error), interval.confidence)
 
 
@@ -421,32 +395,26 @@ def permutation_test(
     labels, outcome = read_outcome(y)
     check_consistent_length(X, labels)
     rng = check_random_state(random_state)
-    every = np.arange(labels.size)
     divided = None if of_row is None else outcome.within(of_row).strata
-    judge: Any = partial(_best_score, strata=of_row)
-    observed: Any = judge(estimator, X, labels, outcome, every) if cv is None else None
+    measure = _Measure(estimator, X, labels, outcome, of_row)
+    every = np.arange(labels.size)
+    observed = measure.best_score(every) if cv is None else None
+    score: Callable[[Indices], Any] = measure.best_score
     if observed is None:
         folds = 5 if cv is None else cv
-        if of_row is None:
+        if divided is None:
             # Folds are stratified by the labels as they are permuted.
             seed = rng.randint(np.iinfo(np.int32).max) if isinstance(folds, Integral) else None
-            divide: Any = partial(_split_by_labels, folds, X, seed)
+            measure = replace(measure, cv=folds, seed=seed)
         else:
             splits = make_splits(folds, X, outcome.positive, None, rng, n_repeats=1, strata=divided)
-            divide = partial(_keep_splits, splits)
-        judge = partial(_mean_auc, strata=of_row, divide=divide)
-        observed = judge(estimator, X, labels, outcome, every)
-        if np.isnan(observed):
-            for number, (_, test) in enumerate(divide(outcome.positive)):
-                if np.unique(outcome.positive[test]).size == 1:
-                    raise InputError(
-                        f"fold {number} has rows of one class only: use a stratified splitter"
-                    )
-            raise InputError("a fold has no stratum with rows to compare: use fewer folds")
+            measure = replace(measure, cv=splits)
+        observed = measure.mean_auc(every)
+        measure.check(observed)
+        score = measure.mean_auc
     code = None if divided is None else divided.code
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(judge)(estimator, X, labels, outcome, _permutation(labels.size, code, rng))
-        for _ in range(n_permutations)
+        delayed(score)(_permutation(labels.size, code, rng)) for _ in range(n_permutations)
     )
     null = np.empty(n_permutations)
     for number, value in enumerate(shuffled):
@@ -461,12 +429,62 @@ def permutation_test(
     return PermutationResult(float(observed), null, float(pvalue))
 
 
-def _split_by_labels(cv: Any, X: Any, seed: int | None, positive: Mask) -> list[Split]:
-    return make_splits(cv, X, positive, None, seed, n_repeats=1)
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """Measure that a permutation test compares, of rows whose labels are in some order."""
 
+    estimator: Any
+    X: Any
+    labels: npt.NDArray[Any]
+    outcome: Outcome
+    strata: npt.NDArray[Any] | None
+    cv: Any = None
+    seed: int | None = None
 
-def _keep_splits(splits: list[Split], _: Mask) -> list[Split]:
-    return splits
+    def best_score(self, order: Indices) -> float | None:
+        """Score by which an estimator chose, or its last step; None if it does not choose."""
+        with warnings.catch_warnings():
+            # Permuted labels are chance on purpose, and strata were warned of before.
+            warnings.simplefilter("ignore", ChanceWarning)
+            warnings.simplefilter("ignore", StrataWarning)
+            model = self._fit(self.labels[order], np.arange(order.size))
+        last = model.steps[-1][1] if hasattr(model, "steps") else model
+        return getattr(last, "best_score_", None)
+
+    def mean_auc(self, order: Indices) -> float:
+        """Mean AUC of the validation folds; NaN if one has no pair to compare."""
+        labels = self.labels[order]
+        outcome = self.outcome.take(order)
+        aucs = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StrataWarning)
+            for train, test in self._split(outcome.positive):
+                model = self._fit(labels, train)
+                scores = scores_by(model, _safe_indexing(self.X, test))
+                within = () if self.strata is None else (self.strata[test],)
+                found = outcome.take(test).interval_within(scores, *within)
+                aucs.append(np.nan if found is None else found.auc)
+        return float(np.mean(aucs))
+
+    def check(self, observed: float) -> None:
+        """Refuse folds without pairs to compare."""
+        if not np.isnan(observed):
+            return
+        positive = self.outcome.positive
+        for number, (_, test) in enumerate(self._split(positive)):
+            if np.unique(positive[test]).size == 1:
+                raise InputError(
+                    f"fold {number} has rows of one class only: use a stratified splitter"
+                )
+        raise InputError("a fold has no stratum with rows to compare: use fewer folds")
+
+    def _split(self, positive: Mask) -> list[Split]:
+        if isinstance(self.cv, list):
+            return self.cv
+        return make_splits(self.cv, self.X, positive, None, self.seed, n_repeats=1)
+
+    def _fit(self, labels: npt.NDArray[Any], rows: Indices) -> Any:
+        return fit_rows(clone(self.estimator), self.X, labels, rows, strata=self.strata)
 
 
 def _permutation(n: int, code: Indices | None, rng: np.random.RandomState) -> Indices:
@@ -476,50 +494,6 @@ def _permutation(n: int, code: Indices | None, rng: np.random.RandomState) -> In
     order = np.empty(n, np.intp)
     order[np.argsort(code, kind="stable")] = np.lexsort((rng.uniform(size=n), code))
     return order
-
-
-def _best_score(
-    estimator: Any,
-    X: Any,
-    labels: npt.NDArray[Any],
-    _: Outcome,
-    order: Indices,
-    strata: npt.NDArray[Any] | None,
-) -> float | None:
-    """Score by which an estimator chose, or its last step; None if it does not choose."""
-    with warnings.catch_warnings():
-        # Permuted labels are chance on purpose, and strata were warned of before.
-        warnings.simplefilter("ignore", ChanceWarning)
-        warnings.simplefilter("ignore", StrataWarning)
-        every = np.arange(labels.size)
-        model = fit_rows(clone(estimator), X, labels[order], every, strata=strata)
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    return getattr(last, "best_score_", None)
-
-
-def _mean_auc(
-    estimator: Any,
-    X: Any,
-    labels: npt.NDArray[Any],
-    outcome: Outcome,
-    order: Indices,
-    strata: npt.NDArray[Any] | None,
-    divide: Callable[[Mask], list[Split]],
-) -> float:
-    """Mean AUC of the validation folds; NaN if one has no pair to compare."""
-    labels = labels[order]
-    outcome = outcome.take(order)
-    aucs = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StrataWarning)
-        for train, test in divide(outcome.positive):
-            model = fit_rows(clone(estimator), X, labels, train, strata=strata)
-            scores = scores_by(model, _safe_indexing(X, test))
-            area = outcome.take(test).interval_within(
-                scores, None if strata is None else strata[test]
-            )
-            aucs.append(np.nan if area is None else area.auc)
-    return float(np.mean(aucs))
 
 
 def scores_by(model: Any, X: Any) -> npt.NDArray[Any]:

@@ -12,6 +12,7 @@ from .._validation import (
     check_each_class_weighs,
     check_known_labels,
     check_weights,
+    first_bad,
 )
 from ..errors import ExchangeError, FoldsError, InputError
 from ..estimators import (
@@ -164,7 +165,7 @@ class FittedList:
         return self.solution(support).coef / self.gram.scale[support]
 
     def allows(self, support: Indices) -> bool:
-        """Whether a list is feasible, as the model's is."""
+        """Return whether a list is feasible, as the model's is."""
         return self.restrictions.allows(support) and self.restrictions.right_signs(
             support, self.coef(support)
         )
@@ -195,8 +196,8 @@ def column_of(X: Any, j: int) -> Array:
 
 def _check_same_rows(model: Any, scale: Array, *, weighted: bool) -> None:
     """Refuse rows, or weights, whose standard deviations are not those of the fit."""
-    same = np.isclose(scale, model.scale_, rtol=1e-4, atol=0.0)
-    for column in np.flatnonzero(~same)[:1].tolist():
+    column = first_bad(~np.isclose(scale, model.scale_, rtol=1e-4, atol=0.0))
+    if column is not None:
         given = "X, strata and sample_weight are" if weighted else "X and strata are"
         more = "" if weighted else "; if it was fitted with sample_weight, give that too"
         raise InputError(
@@ -220,22 +221,35 @@ def exchange_table(
             "on these rows the chosen columns depend on each other linearly: give the rows of the "
             "fit, or fit with a ridge (alpha)"
         ) from None
-    columns, whole = np.arange(gram.n_features), gram.diagonal + alpha
+    columns = np.arange(gram.n_features)
+    whole = gram.diagonal + alpha
     w = -M @ gram.delta[support]
-    T, gradient = M @ rows, gram.delta + w @ rows
+    T = M @ rows
+    gradient = gram.delta + w @ rows
     allowed = restrictions.allowed_swaps(support, columns)
     allowed[:, gram.diagonal <= 0] = False
     allowed[:, support] = False
     allowed[:, restrictions.excluded] = False
     own, sign = np.empty((2, 0), np.int64)
     if restrictions.signs is not None:
-        own, sign = restrictions.signs[support], restrictions.signs
+        own = restrictions.signs[support]
+        sign = restrictions.signs
     gains = [
         exchange_gains(
-            T, rows, gradient, whole, dependence_tolerance(gram.precision) * whole, w, M,
-            np.array([place]), False, allowed, own, sign,
+            T,
+            rows,
+            gradient,
+            whole,
+            dependence_tolerance(gram.precision) * whole,
+            w,
+            M,
+            np.array([place]),
+            False,
+            allowed,
+            own,
+            sign,
         )
         for place in range(support.size)
-    ]  # fmt: skip
+    ]
     before = float(1.0 + gram.delta[support] @ w)
     return before, before - np.array(gains)

@@ -120,7 +120,7 @@ def near_equal_lists(
 
 
 def lists_near(fitted: FittedList, within: float, most: int, operations: float) -> NearEqualLists:
-    """Do what :func:`near_equal_lists` does, for a list and rows that were checked."""
+    """Find lists near a checked one; see :func:`near_equal_lists`."""
     start = fitted.solution(fitted.support).objective
     supports = _all_lists(fitted, start * (1 + within), most, operations)
     complete = supports is not None
@@ -148,9 +148,14 @@ def _all_lists(
     # Fixed columns that the model could not use are no part of its list.
     fixed = np.intersect1d(fitted.restrictions.fixed, fitted.support)
     supports = supports_below(
-        fitted.gram, fitted.support.size, fitted.alpha, replace(fitted.restrictions, fixed=fixed),
-        cutoff + _ROUNDING, most=most, operations=float(operations),
-    )  # fmt: skip
+        fitted.gram,
+        fitted.support.size,
+        fitted.alpha,
+        replace(fitted.restrictions, fixed=fixed),
+        cutoff + _ROUNDING,
+        most=most,
+        operations=float(operations),
+    )
     if supports is None:
         return None
     return [support for support in supports if fitted.allows(support)]
@@ -163,7 +168,8 @@ def _lists_by_exchanges(
     known = HCache(fitted.gram)
     best = start
     first = tuple(fitted.support.tolist())
-    seen, waiting = {first}, [(start, first)]
+    seen = {first}
+    waiting = [(start, first)]
     done: list[Indices] = []
     while waiting and len(done) < most:
         objective, columns = heapq.heappop(waiting)

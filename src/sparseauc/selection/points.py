@@ -110,7 +110,7 @@ class PointScore:
         return from_linear(linear, "logit" if self.horizon is None else "cloglog")
 
     def as_dict(self) -> dict[str, Any]:
-        """What JSON can hold: columns, risk, threshold; None where a range has no end."""
+        """Return the score as JSON can hold it; None where a range has no end."""
         risk = self.risk.astype(object).where(np.isfinite(self.risk), None)
         columns = self.columns.assign(column=self.columns["column"].astype(str))
         return {
@@ -141,9 +141,14 @@ def write_points(score: Mapping[str, Any]) -> str:
     whole = all(one["yes_no"] for one in columns)
     how = "the points of all that apply" if whole else "points × value / unit"
     lines += ["", f"Total: {how}, added up.", ""]
-    until, events, share, measure = "", "positives", "the share of positives", "AUC"
+    until = ""
+    events = "positives"
+    share = "the share of positives"
+    measure = "AUC"
     if (horizon := score.get("horizon")) is not None:
-        until, events, measure = f" until {horizon:g}", "events", "C"
+        until = f" until {horizon:g}"
+        events = "events"
+        measure = "C"
         share = "that of all rows"
     lines.append(f"total above   up to   rows  {events:>9}   risk{until} (95 % CI)")
     for one in score["risk"]:
@@ -253,21 +258,31 @@ def point_score(
     risk = _fit_risk(model, fitted, left_out)
     columns = pd.DataFrame(
         {
-            "column": fitted.names[found.support], "points": found.points, "unit": found.units,
+            "column": fitted.names[found.support],
+            "points": found.points,
+            "unit": found.units,
             "yes_no": found.yes_no,
         }
-    )  # fmt: skip
+    )
     kept = found.points != 0
     by_total = _risk_by_total(risk.known, left_out, whole=whole)
     middle = [np.average(part, weights=weight) for part, weight in by_total.pop("totals")]
     by_total["predicted"] = from_linear(risk.slope * np.array(middle) + risk.intercept, risk.link)
     return PointScore(
-        columns[kept].reset_index(drop=True), pd.DataFrame(by_total), risk.slope, risk.intercept,
-        whole_threshold(vars(risk), risk.link), risk.prevalence, auc, model_auc,
+        columns[kept].reset_index(drop=True),
+        pd.DataFrame(by_total),
+        risk.slope,
+        risk.intercept,
+        whole_threshold(vars(risk), risk.link),
+        risk.prevalence,
+        auc,
+        model_auc,
         getattr(model, "classes_", ("censored", "event"))[1],
-        _as_model(model, found, risk, left_out), whole, found.support[kept],
+        _as_model(model, found, risk, left_out),
+        whole,
+        found.support[kept],
         model.horizon_ if risk.link == "cloglog" else None,
-    )  # fmt: skip
+    )
 
 
 def whole_threshold(how: Mapping[str, Any], link: Link = "logit") -> float:
@@ -280,7 +295,7 @@ def whole_threshold(how: Mapping[str, Any], link: Link = "logit") -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Risk:
-    """How a total becomes a risk; the outcome that it is of; and what a model keeps of it.
+    """Risk of a total, the classes that it is of, and the attributes a model keeps of it.
 
     ``score`` is the slope and the intercept with which a total is the score of the model.
     """
@@ -330,12 +345,13 @@ def _totals(values: Array, points: Indices, unit: Array) -> Array:
 
 
 def _with_signs(fitted: FittedList, within: Range) -> FittedList:
-    """The same, with the signs that a range of points leaves to all columns."""
+    """Add the signs that a range of points leaves to all columns."""
     if within[0] < 0 < within[1]:
         return fitted
     every = np.arange(fitted.gram.n_features)
     sign = 1 if within[0] == 0 else -1
-    given, restrictions = fitted.restrictions.signs_of(every), fitted.restrictions
+    given = fitted.restrictions.signs_of(every)
+    restrictions = fitted.restrictions
     # A column that must have the other sign has no point to get.
     against = np.union1d(restrictions.excluded, every[given == -sign])
     fixed = np.setdiff1d(restrictions.fixed, against)
@@ -349,15 +365,18 @@ def _with_signs(fitted: FittedList, within: Range) -> FittedList:
 
 def _choose(fitted: FittedList) -> Indices:
     """The best list of the same length, with the same ridge and limits, on these rows."""
-    ks, alphas = np.array([fitted.support.size]), np.array([fitted.alpha])
+    ks = np.array([fitted.support.size])
+    alphas = np.array([fitted.alpha])
     path = path_of_moments(fitted.gram.quadratic, ks, alphas, fitted.restrictions, thorough=True)
     return path.solutions[0][0].support
 
 
 def _give_points(fitted: FittedList, within: Range, per: Unit) -> _Points:
     """Whole points for the columns of a list."""
-    support, gram = fitted.support, fitted.gram
-    scale, values = gram.scale[support], fitted.values(support)
+    support = fitted.support
+    gram = fitted.gram
+    scale = gram.scale[support]
+    values = fitted.values(support)
     rounded = np.array([float(f"{deviation:.1g}") for deviation in scale])
     yes_no: Mask = np.asarray(np.isin(values, (0.0, 1.0)).all(axis=0))
     units = np.where(yes_no | (per == "unit"), 1.0, rounded)
@@ -393,7 +412,8 @@ def _totals_left_out(
         if part.support.size == 0:
             totals = np.zeros(test.size)
         else:
-            points, coef = _give_points(part, within, per), part.coef(part.support)
+            points = _give_points(part, within, per)
+            coef = part.coef(part.support)
             values = fitted.values(points.support)
             every = _totals(values, points.points, points.units)
             own_middle, own_distance = outcome.take(train).scale(every[train])
@@ -410,8 +430,10 @@ def _as_model(model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
     """A copy of a model whose score is that of the points."""
     other = copy(model)
     d = model.coef_.shape[1]
-    other.points_, other.units_ = np.zeros(d, np.int64), np.ones(d)
-    other.points_[found.support], other.units_[found.support] = found.points, found.units
+    other.points_ = np.zeros(d, np.int64)
+    other.units_ = np.ones(d)
+    other.points_[found.support] = found.points
+    other.units_[found.support] = found.units
     slope, intercept = risk.score
     other.coef_ = slope * (other.points_ / other.units_).reshape(1, -1)
     other.intercept_ = np.array([intercept])
@@ -431,7 +453,8 @@ def _risk_by_total(known: Binary, left_out: Array, *, whole: bool) -> dict[str, 
     """
     share = np.ones(known.positive.size) if known.weight is None else known.weight
     rows, rounds = np.nonzero(~np.isnan(left_out) & (share > 0)[:, None])
-    totals, positive = left_out[rows, rounds], known.positive[rows]
+    totals = left_out[rows, rounds]
+    positive = known.positive[rows]
     times = np.bincount(rows, minlength=share.size)[rows]
     weight = share[rows] / times
     if whole:
@@ -449,7 +472,8 @@ def _risk_by_total(known: Binary, left_out: Array, *, whole: bool) -> dict[str, 
     n = up_to.size
     counted = np.bincount(cell, 1 / times, n)
     positives = np.bincount(cell, positive / times, n)
-    sums, of_positive = np.bincount(cell, weight, n), np.bincount(cell, weight * positive, n)
+    sums = np.bincount(cell, weight, n)
+    of_positive = np.bincount(cell, weight * positive, n)
     risk = of_positive / sums
     # With weights, as many rows of equal weight as tell as much.
     size = sums**2 / np.bincount(cell, weight**2 * times, n)

@@ -1,4 +1,4 @@
-"""What takes the place of a chosen column, and what that costs in AUC."""
+"""Replacements of chosen columns, and what they cost in AUC."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy.typing as npt
 from sklearn.utils import check_scalar
 
 from ..errors import ExchangeError
-from ..metrics import fold_standard_error
 from ..moments.base import StandardisedGram
-from ..path.folds import Split, SplitPlan
+from ..path.folds import Split, SplitPlan, fold_standard_error
 from ..path.path import path_of_moments
 from ..solvers.signed import minimise_signed
 from ..utils.types import Array, Indices
@@ -102,7 +101,7 @@ def replacements(
 def best_replacements(
     fitted: FittedList, n_best: int, splits: list[Split], origins: npt.NDArray[Any] | None = None
 ) -> pd.DataFrame:
-    """Do what :func:`replacements` does, for a list, rows and folds that were checked.
+    """Find replacements for a checked list, rows and folds; see :func:`replacements`.
 
     Columns of the same label in ``origins`` are had together or not at all, and so no replacements.
     """
@@ -150,7 +149,7 @@ class _Exchanges(NamedTuple):
 def _find_exchanges(
     fitted: FittedList, support: Indices, n_best: int, origins: npt.NDArray[Any] | None
 ) -> _Exchanges:
-    """The exchanges of each column of a list that raise the objective least."""
+    """Find the exchanges of each column of a list that raise the objective least."""
     gram = fitted.gram
     objective, after = exchange_table(
         gram, gram.rows(support), support, fitted.alpha, fitted.restrictions
@@ -170,9 +169,12 @@ def _find_exchanges(
 
 
 def _share_that_holds(
-    fitted: FittedList, n_best: int, splits: list[Split], repeats: float,
+    fitted: FittedList,
+    n_best: int,
+    splits: list[Split],
+    repeats: float,
     origins: npt.NDArray[Any] | None,
-) -> tuple[float, float, float]:  # fmt: skip
+) -> tuple[float, float, float]:
     """Share of a cross-validated change of AUC that holds on new rows, its error, and the AUC.
 
     The list was chosen on all rows that validate it, and its replacements were not: they look worse
@@ -180,8 +182,11 @@ def _share_that_holds(
     replacements are chosen, and cross-validated. The validation rows have no part in that. The
     share is the slope of the regression, through 0, of the changes on validation rows on those.
     """
-    products, squares, aucs = [], [], []
-    ks, alphas = np.array([fitted.support.size]), np.array([fitted.alpha])
+    products = []
+    squares = []
+    aucs = []
+    ks = np.array([fitted.support.size])
+    alphas = np.array([fitted.alpha])
     for train, test in splits:
         part = fitted.at(train)
         inner = part.splits()
@@ -195,7 +200,8 @@ def _share_that_holds(
             continue
         judged = _judge_lists(fitted, lists, [(train, test)])[0][0]
         within = _judge_lists(part, lists, inner)[0].mean(axis=0)
-        change, apparent = judged[1:] - judged[0], within[1:] - within[0]
+        change = judged[1:] - judged[0]
+        apparent = within[1:] - within[0]
         products.append(float(apparent @ change))
         squares.append(float(apparent @ apparent))
         aucs.append(judged[0])
@@ -219,9 +225,11 @@ def _judge_lists(
     With coefficients of the training rows.
     """
     used = np.unique(np.concatenate(lists))
-    values, signs = fitted.values(used), fitted.restrictions.signs_of(used)
+    values = fitted.values(used)
+    signs = fitted.restrictions.signs_of(used)
     lists = [np.searchsorted(used, one) for one in lists]
-    aucs, variances = np.empty((len(splits), len(lists))), np.empty((len(splits), len(lists) - 1))
+    aucs = np.empty((len(splits), len(lists)))
+    variances = np.empty((len(splits), len(lists) - 1))
     for number, (train, test) in enumerate(splits):
         gram = StandardisedGram(fitted.quadratic(values, train))
         delta, H = gram.gram()

@@ -124,10 +124,12 @@ class StabilityResult:
         # more than one half. What is taken off is rounding: 0.55 · 100 comes out above 55.
         least = max(ceil(halves * threshold - 1e-9), self.n_pairs + 1)
         tau = least / halves
-        q, p = self.k - self.n_forced, self.n_free
+        q = self.k - self.n_forced
+        p = self.n_free
         bound = min(q * q / ((2.0 * tau - 1.0) * p), q / tau)
         if r_concave:
-            theta, pairs = q / p, self.n_pairs
+            theta = q / p
+            pairs = self.n_pairs
             both = _r_concave_tail(pairs * theta**2, least - pairs, pairs, -1 / 2)
             either = _r_concave_tail(halves * theta, least, halves, -1 / 4)
             bound = min(bound, p * both, p * either)
@@ -296,9 +298,11 @@ def _units_to_halve(
 def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:
     """Two disjoint sets of rows with the same number of each cell, at random."""
     rng = np.random.default_rng(seed)
-    first, second = [], []
+    first = []
+    second = []
     for rows in cells:
-        shuffled, half = rng.permutation(rows), rows.size // 2
+        shuffled = rng.permutation(rows)
+        half = rows.size // 2
         first.append(shuffled[:half])
         second.append(shuffled[half : 2 * half])
     return np.concatenate(first), np.concatenate(second)

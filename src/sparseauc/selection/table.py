@@ -117,7 +117,8 @@ def column_table(
         }
     )
     if hasattr(model, "points_"):
-        table["points"], table["unit"] = model.points_[chosen], model.units_[chosen]
+        table["points"] = model.points_[chosen]
+        table["unit"] = model.units_[chosen]
     if stability is not None:
         table["frequency"] = stability.frequency[chosen]
     order = np.argsort(-np.abs(standardised), kind="stable")

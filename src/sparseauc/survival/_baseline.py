@@ -62,11 +62,13 @@ class ProportionalHazards:
             known &= (weight > 0)[:, None]
         rows, rounds = np.nonzero(known)
         counted = known.any(axis=1)
-        n_rows, n_events = int(counted.sum()), int((counted & times.event).sum())
+        n_rows = int(counted.sum())
+        n_events = int((counted & times.event).sum())
         # A row counts once, whatever the number of rounds.
         share = 1.0 / np.maximum(known.sum(axis=1), 1)
         weight = (share if weight is None else share * weight)[rows]
-        scores, times = scores[rows, rounds], times.take(rows)
+        scores = scores[rows, rounds]
+        times = times.take(rows)
         if n_events == 0:
             raise InputError("no row with a score has an event: there is no risk to estimate")
         mean = float(np.average(scores, weights=weight))
@@ -130,7 +132,8 @@ def _partial_likelihood_slope(scores: Array, groups: _Groups) -> float:
             if found[0] >= value or abs(step) < _TOLERANCE:
                 break
             step /= 2
-        moved, beta = abs(new - beta), new
+        moved = abs(new - beta)
+        beta = new
         value, gradient, curvature = found
         if moved < _TOLERANCE:
             break

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._validation import check_scores, check_weights
 from ..errors import InputError
 from ..utils.types import Array
 from ._pairs import ComparablePairs
@@ -81,19 +82,8 @@ def uno_concordance(
 
 def _checked(y: Any, scores: Any, weight: Any) -> tuple[SurvivalTimes, Array, Array | None]:
     times = SurvivalTimes.from_target(y)
-    values = np.asarray(scores, np.float64)
-    if values.shape != (len(times),):
-        raise InputError(f"y has {len(times)} rows but scores have shape {values.shape}")
-    for row in np.flatnonzero(~np.isfinite(values))[:1].tolist():
-        raise InputError(f"the score of row {row} is {values[row]}")
-    if weight is None:
-        return times, values, None
-    counts = np.asarray(weight, np.float64)
-    if counts.shape != values.shape:
-        raise InputError(f"y has {len(times)} rows but sample_weight has shape {counts.shape}")
-    for row in np.flatnonzero(~(counts >= 0) | np.isinf(counts))[:1].tolist():
-        raise InputError(f"sample_weight is {counts[row]} at row {row}; give 0 or more")
-    return times, values, counts
+    values = check_scores(scores, len(times), "scores").astype(np.float64, copy=False)
+    return times, values, None if weight is None else check_weights(weight, len(times))
 
 
 def _pairs(

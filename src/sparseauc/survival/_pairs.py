@@ -74,7 +74,8 @@ class ComparablePairs:
         counted = code >= 0 if weight is None else (code >= 0) & (weight > 0)
         rows = np.flatnonzero(counted)
         rows = rows[np.lexsort((~times.event[rows], times.time[rows], code[rows]))]
-        event, cell = times.event[rows], code[rows]
+        event = times.event[rows]
+        cell = code[rows]
         group = sorted_groups(np.array([cell, times.time[rows], event], np.float64))
         second = np.ones(rows.size) if weight is None else weight[rows].astype(np.float64)
         first = second * event
@@ -89,19 +90,19 @@ class ComparablePairs:
 
     @cached_property
     def after(self) -> Array:
-        """What the rows count together that a row is compared with as the earlier one."""
+        """Weight of the rows that a row is compared with as the earlier one."""
         from_the_last = (one[::-1].copy() for one in (self.second, self.group, self.cell))
         return np.ascontiguousarray(_sums_before(*from_the_last)[::-1])
 
     @cached_property
     def before(self) -> Array:
-        """What the rows count together that a row is compared with as the later one."""
+        """Weight of the rows that a row is compared with as the later one."""
         sums: Array = _sums_before(self.first, self.group, self.cell)
         return sums
 
     @cached_property
     def total(self) -> float:
-        """What all pairs count."""
+        """Weight of all pairs."""
         return float(self.first @ self.after)
 
     @property
@@ -140,7 +141,7 @@ class ComparablePairs:
         return float(np.sqrt(sum(parts)) / self.total)
 
     def _apart(self, scores: Array) -> Array:
-        """What the pairs of each row add to the concordance, beyond what they would on average."""
+        """Return what the pairs of each row add to the concordance beyond its mean."""
         rank = 1 + np.unique(scores[self.rows], return_inverse=True)[1]
         above = _concordant(rank, self.group, self.cell, self.first, self.second)
         area = above.sum() / self.total
@@ -162,10 +163,12 @@ def _sums_before(first, group, cell):  # type: ignore[no-untyped-def]
     """Sums over the rows before the group of each row, in its stratum."""
     n = group.size
     sums = np.empty(n)
-    total, pending = 0.0, 0.0
+    total = 0.0
+    pending = 0.0
     for i in range(n):
         if i == 0 or cell[i] != cell[i - 1]:
-            total, pending = 0.0, 0.0
+            total = 0.0
+            pending = 0.0
         elif group[i] != group[i - 1]:
             total += pending
             pending = 0.0
@@ -200,7 +203,8 @@ def _concordant(rank, group, cell, first, second):  # type: ignore[no-untyped-de
             end = inside
         for j in range(low, i + 1):
             if first[j] > 0.0:
-                less, upto = 0.0, 0.0
+                less = 0.0
+                upto = 0.0
                 p = rank[j] - 1
                 while p > 0:
                     less += tree[p]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._validation import first_bad
 from ..defaults import HORIZON_EVENTS
 from ..errors import InputError
 from ..utils.types import Array, Indices, Mask
@@ -112,7 +113,7 @@ class StepFunction:
 
 
 def is_times(y: Any) -> bool:
-    """Whether a target has an event and a time for each row, and not a label."""
+    """Return whether a target has an event and a time for each row, and not a label."""
     if hasattr(y, "columns"):
         return len(y.columns) == 2
     array = np.asarray(y)
@@ -202,7 +203,8 @@ def _two_columns(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[str,
         names = list(array.dtype.names)
         values = [array[name] for name in names]
     elif array.ndim == 2:
-        names, values = ["event", "time"], [*array.T]
+        names = ["event", "time"]
+        values = [*array.T]
     else:
         raise InputError(
             "y must say for each row whether the event was observed and when: a structured array "
@@ -212,7 +214,8 @@ def _two_columns(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[str,
     if len(values) != 2:
         raise InputError(f"y must have two columns, event and time; it has {len(values)}")
     if _looks_like_events(values[1], names[1]) and not _looks_like_events(values[0], names[0]):
-        values, names = values[::-1], names[::-1]
+        values = values[::-1]
+        names = names[::-1]
     return values[0], values[1], (names[0], names[1])
 
 
@@ -241,9 +244,11 @@ def _check_time(values: npt.NDArray[Any], name: str) -> Array:
     if values.dtype.kind not in "biuf" and values.dtype.kind != "O":
         raise InputError(f"{name} must be numbers, the time until the end of each row")
     time = np.ascontiguousarray(values, np.float64)
-    for row in np.flatnonzero(~np.isfinite(time))[:1].tolist():
+    row = first_bad(~np.isfinite(time))
+    if row is not None:
         raise InputError(f"{name} is {time[row]} at row {row}: leave out rows without a time")
-    for row in np.flatnonzero(time < 0)[:1].tolist():
+    row = first_bad(time < 0)
+    if row is not None:
         raise InputError(f"{name} is {time[row]:g} at row {row}: times are 0 or more")
     return time
 

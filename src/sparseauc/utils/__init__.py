@@ -1,1 +1,1 @@
-"""What several rooms need: text, files, types, compiled kernels, tensors, optional packages."""
+"""Helpers of several rooms: text, files, types, compiled kernels, tensors, optional packages."""

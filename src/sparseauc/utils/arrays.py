@@ -24,7 +24,7 @@ _GIB = 2**30
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether ``X`` is a torch tensor; torch is imported already if it is."""
+    """Return whether ``X`` is a torch tensor; torch is imported already if it is."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(X, torch.Tensor)
 

@@ -1,4 +1,4 @@
-"""How kernels are compiled: once per machine, cached on disk, and with a message.
+"""Compilation of kernels: once per machine, cached on disk, and with a message.
 
 Numba compiles a kernel when it first meets new argument types. The result is cached beside the
 module (or in the user's cache if that folder is read-only), so only the first fit waits. If neither

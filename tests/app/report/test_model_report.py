@@ -19,7 +19,8 @@ from sparseauc.curves import (
     roc_band,
 )
 from sparseauc.datasets import make_outbreak
-from sparseauc.metrics import auc_confidence_interval, fold_standard_error
+from sparseauc.metrics import auc_confidence_interval
+from sparseauc.path.folds import fold_standard_error
 from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc.selection import replacements
 from sparseauc_app.cautions import find_cautions
