@@ -292,9 +292,9 @@ def test_what_gains_nothing_on_the_first_folds_is_not_tried_on_others(table, gai
     X, y = table()
     tried = []
 
-    def search(X, target, plan, *others, transforms, **settings):
-        tried.append((transforms is not None, len(plan.training)))
-        return cross_validate(X, target, plan, *others, transforms=transforms, **settings)
+    def search(task, *, transforms, **settings):
+        tried.append((transforms is not None, len(task.plan.training)))
+        return cross_validate(task, transforms=transforms, **settings)
 
     monkeypatch.setattr(choosing, "cross_validate", search)
     model = SparseAUCClassifierCV([1, 2, 3], log=False).fit(X, y)

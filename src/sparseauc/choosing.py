@@ -8,12 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import rankdata
 
-from .cross_validation import CVResult, cross_validate, mean_over_rounds
+from .cross_validation import CVResult, CVTask, Family, Kind, cross_validate, mean_over_rounds
 from .defaults import CLIP, LEAST_GAINS
 from .errors import InputError
 from .moments.base import Quadratic
-from .outcome import Outcome
-from .path.folds import SplitPlan, fold_standard_error
+from .path.folds import fold_standard_error
 from .path.path import Progress, SparseAUCPath
 from .path.rules import Rule, choose, smooth_over_lengths
 from .solvers.restrictions import Restrictions
@@ -22,8 +21,6 @@ from .utils.types import Array, Indices
 
 # Largest number of values of the tables of all folds together, each transformed on its own.
 _MOST_VALUES = 2**26
-
-Kind = Literal["auc", "logistic"]
 
 
 @dataclass(frozen=True)
@@ -54,21 +51,6 @@ class Procedure:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Rows, their division into folds, and the models that are tried.
-
-    ``ks`` and ``alphas`` ascend; with budgets, ``restrictions`` have one for each k.
-    """
-
-    X: Any
-    outcome: Outcome
-    plan: SplitPlan
-    ks: Indices
-    alphas: Array
-    restrictions: Restrictions
-
-
-@dataclass(frozen=True, eq=False)
 class Choice:
     """Model that cross-validation chose, fitted to all rows.
 
@@ -78,6 +60,12 @@ class Choice:
         Scores of all models.
     index : int
         Of the model in ``cv_results``.
+    k : int
+        Number of columns, or of groups; with several budgets, those of the list.
+    alpha, score : float
+        Its ridge and its mean validation score.
+    budget : float or None
+        What the list may cost.
     path : SparseAUCPath
         The lists of all k on all rows, at the ridge chosen.
     coef : ndarray of shape (d,)
@@ -90,45 +78,28 @@ class Choice:
         What is done to columns first.
     rounds : ndarray of shape (n, n_rounds)
         Score of each row by models fitted without it; NaN where a round has none.
-    budget : float or None
-        What the list may cost.
     restrictions : Restrictions
-        Those of the problem, without required columns that can have no coefficient.
+        Those of the task, without required columns that can have no coefficient.
     n_splits, n_repeats, score_error
         Of the cross-validation.
     """
 
     cv_results: dict[str, Any]
     index: int
+    k: int
+    alpha: float
+    score: float
+    budget: float | None
     path: SparseAUCPath
     coef: Array
     objective: float
     quadratic: Quadratic
     transform: Transform | None
     rounds: Array
-    budget: float | None
     restrictions: Restrictions
     n_splits: int
     n_repeats: float
     score_error: float
-
-    @property
-    def score(self) -> float:
-        """Mean validation score."""
-        return float(self.cv_results["mean_test_score"][self.index])
-
-    @property
-    def k(self) -> int:
-        """Number of columns, or of groups; with several budgets, those of the list."""
-        budgets = self.restrictions.budgets
-        if budgets is not None and np.unique(budgets).size > 1:
-            return self.restrictions.count(np.flatnonzero(self.coef))
-        return int(self.cv_results["param_k"][self.index])
-
-    @property
-    def alpha(self) -> float:
-        """The ridge."""
-        return float(self.cv_results["param_alpha"][self.index])
 
     @property
     def out_of_fold_scores(self) -> Array:
@@ -136,41 +107,47 @@ class Choice:
         return mean_over_rounds(self.rounds)
 
 
-def choose_by_validation(problem: Problem, how: Procedure) -> Choice:
+def choose_by_validation(task: CVTask, how: Procedure) -> Choice:
     """Choose a model by cross-validation and fit it to all rows."""
     while True:
-        tried = _try_transforms(problem, how)
+        tried = _try_transforms(task, how)
         found = tried.found
-        alpha = tried.results["param_alpha"][tried.index]
-        at_alpha = int(np.flatnonzero(problem.alphas == alpha)[0])
-        path = found.path_at(at_alpha)
+        alpha = float(tried.family.alphas[tried.place])
+        path = found.path_at(alpha)
         solution = path.solutions[0][tried.place]
-        restrictions = problem.restrictions
+        restrictions = task.restrictions
         lost = np.setdiff1d(restrictions.fixed, solution.support)
         if lost.size == 0:
             break
         # Lists of the folds, too, are without required columns that can have no coefficient.
-        problem = replace(problem, restrictions=restrictions.without_fixed(lost))
+        task = replace(task, restrictions=restrictions.without_fixed(lost))
     coef = path.coef_of(solution)
     objective = found.quadratic.loss(coef)
-    if tried.kind == "logistic":
-        ridge = tried.results["param_logistic_ridge"][tried.index]
+    if tried.family.kind == "logistic":
+        ridge = float(tried.family.ridges[tried.place])
         coef[solution.support] = found.logistic_coef(solution.support, ridge)
-        at_alpha = -1
-    budgets = restrictions.budgets
+    k = int(found.ks[tried.place])
+    budget = None
+    if restrictions.budgets is not None:
+        budget = float(restrictions.budgets[tried.place])
+        if np.unique(restrictions.budgets).size > 1:
+            k = restrictions.count(np.flatnonzero(coef))
     return Choice(
         cv_results=tried.results,
         index=tried.index,
+        k=k,
+        alpha=alpha,
+        score=float(tried.results["mean_test_score"][tried.index]),
+        budget=budget,
         path=path,
         coef=coef,
         objective=objective,
         quadratic=found.quadratic,
         transform=None if tried.transforms is None else tried.transforms[-1],
-        rounds=found.out_of_fold(None if at_alpha < 0 else at_alpha, tried.place),
-        budget=None if budgets is None else float(budgets[tried.place]),
+        rounds=found.out_of_fold(tried.family, tried.place),
         restrictions=restrictions,
-        n_splits=len(found.scores),
-        n_repeats=tried.repeats,
+        n_splits=found.n_splits,
+        n_repeats=task.plan.n_repeats,
         score_error=found.score_error,
     )
 
@@ -181,47 +158,40 @@ class _Tried:
 
     transforms: list[Transform] | None  # of each split, then of all rows; None for none
     found: CVResult
-    repeats: float
     results: dict[str, Any]
     index: int
+    family: Family
     place: int  # of the list on the path
-    kind: Kind
-
-    @property
-    def scores(self) -> Array:
-        """Score of the chosen model in each split."""
-        n_splits = len(self.found.scores)
-        return np.array([self.results[f"split{i}_test_score"][self.index] for i in range(n_splits)])
 
     def gains(self, other: _Tried, least: float) -> bool:
         """Return whether the mean score is so many standard errors higher than that of the other.
 
         Of the first splits alone, if only these were tried.
         """
-        gain = self.scores - other.scores[: len(self.found.scores)]
-        return bool(gain.mean() > least * fold_standard_error(gain, self.repeats))
+        scores = self.family.scores[:, self.place]
+        gain = scores - other.family.scores[: scores.size, other.place]
+        error = fold_standard_error(gain, self.found.folds.task.plan.n_repeats)
+        return bool(gain.mean() > least * error)
 
 
-def _try_transforms(problem: Problem, how: Procedure) -> _Tried:
+def _try_transforms(task: CVTask, how: Procedure) -> _Tried:
     """Search with columns as they are, then logged and then clipped, as far as is to be tried.
 
     Where folds are repeated, what does not raise the mean score of the first ones ends there.
     """
-    plan = problem.plan
-    names = _transforms_to_try(problem.X, how, len(plan.training) + 1)
     clip = None if how.clip == "auto" else how.clip
     log = how.log is True
-    best = _try_transform(problem, how, clip, log)
+    best = _try_transform(task, how, clip, log)
     assert best is not None
-    first = replace(problem, plan=plan.first_round())
-    for name in names:
+    first = replace(task, plan=task.plan.first_round())
+    for name in _transforms_to_try(task, how):
         with_log = log or name == "log"
         with_clip = CLIP if name == "clip" else clip
-        if first.plan is not plan:
+        if first.plan is not task.plan:
             tried = _try_transform(first, how, with_clip, with_log, name)
             if tried is None or not tried.gains(best, 0.0):
                 continue
-        tried = _try_transform(problem, how, with_clip, with_log, name)
+        tried = _try_transform(task, how, with_clip, with_log, name)
         if tried is not None and tried.gains(best, LEAST_GAINS[name]):
             best = tried
             clip = with_clip
@@ -229,85 +199,74 @@ def _try_transforms(problem: Problem, how: Procedure) -> _Tried:
     return best
 
 
-def _transforms_to_try(X: Any, how: Procedure, n_tables: int) -> list[str]:
+def _transforms_to_try(task: CVTask, how: Procedure) -> list[str]:
     """Name the transforms that are tried by default; arrays alone are transformed."""
+    X = task.X
+    if not isinstance(X, np.ndarray):
+        return []
+    n_tables = len(task.plan.training) + 1
+    small = is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
     asked = {"log": how.log, "clip": how.clip}
-    if isinstance(X, np.ndarray):
-        small = is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
-        return [name for name in LEAST_GAINS if small and asked[name] == "auto"]
-    for name, given in asked.items():
-        if given not in ("auto", None, False):
-            raise InputError(
-                f"{name}={given} needs quantiles of whole columns: give X as an array or a "
-                f"data frame, or transform it beforehand and leave {name} out"
-            )
-    return []
+    return [name for name in LEAST_GAINS if small and asked[name] == "auto"]
 
 
 def _try_transform(
-    problem: Problem, how: Procedure, clip: float | None, log: bool, name: str = ""
+    task: CVTask, how: Procedure, clip: float | None, log: bool, name: str = ""
 ) -> _Tried | None:
     """Cross-validate with transformed columns; None if what has a name changes no column."""
-    plan = problem.plan
     transforms = None
     if clip is not None or log:
-        weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
+        _check_array(task.X, clip=clip, log=log)
         transforms = learn_transforms(
-            problem.X, weights, clip=clip, log=log, heavy_only=how.clip == "auto"
+            task.X, task.plan.all_weights, clip=clip, log=log, heavy_only=how.clip == "auto"
         )
     if name and not any(one.logs if name == "log" else one.clips for one in transforms or []):
         return None
     found = cross_validate(
-        problem.X,
-        problem.outcome,
-        plan,
-        problem.ks,
-        problem.alphas,
-        problem.restrictions,
+        task,
         transforms=transforms,
         logistic=how.kinds is not None and "logistic" in how.kinds,
         n_jobs=how.n_jobs,
         verbose=0 if callable(how.verbose) else max(0, how.verbose - 1),
         progress=how.verbose if callable(how.verbose) else None,
     )
-    results, kinds = _tabulate(found, how, plan.n_repeats, problem.restrictions.budgets)
+    families = found.families
+    if how.kinds is not None:
+        families = [family for family in families if family.kind in how.kinds]
+    results = _tabulate(found.ks, families, task, how)
     index = choose(how.rule, results)
-    place, at_kind = divmod(index, len(kinds))
-    return _Tried(transforms, found, plan.n_repeats, results, index, place, kinds[at_kind])
+    place, number = divmod(index, len(families))
+    return _Tried(transforms, found, results, index, families[number], place)
 
 
-def _tabulate(
-    found: CVResult, how: Procedure, repeats: float, budgets: Array | None
-) -> tuple[dict[str, Any], list[Kind]]:
+def _check_array(X: Any, **asked: Any) -> None:
+    """Refuse to transform tables whose columns are not at hand."""
+    if isinstance(X, np.ndarray):
+        return
+    for name, given in asked.items():
+        if given not in (None, False):
+            raise InputError(
+                f"{name}={given} needs quantiles of whole columns: give X as an array or a "
+                f"data frame, or transform it beforehand and leave {name} out"
+            )
+
+
+def _tabulate(ks: Indices, families: list[Family], task: CVTask, how: Procedure) -> dict[str, Any]:
     """Tabulate the scores of all models, as ``GridSearchCV`` does.
 
     Models are by k first: among equals the first, of smallest k and then largest ridge, wins.
-    Returns the table, and the kinds of coefficients of the models of one k.
     """
-    ks = found.ks
-    alphas = found.alphas
-    kinds: list[Kind] = []
-    scores_by_kind = []
-    ridges = []
-    if how.kinds is None or "auc" in how.kinds:
-        for a in range(alphas.size)[::-1]:
-            kinds.append("auc")
-            scores_by_kind.append(found.scores[:, a])
-            ridges.append(np.full(ks.size, alphas[a]))
-    if found.logistic_scores is not None:
-        kinds.append("logistic")
-        scores_by_kind.append(found.logistic_scores)
-        ridges.append(alphas[found.best_alphas])
-    scores = np.stack(scores_by_kind, axis=2).reshape(len(found.scores), -1)
+    scores = np.stack([family.scores for family in families], axis=2)
+    scores = scores.reshape(len(scores), -1)
     tried: dict[str, Any] = {
-        "k": np.repeat(ks, len(kinds)),
-        "alpha": np.stack(ridges, axis=1).ravel(),
+        "k": np.repeat(ks, len(families)),
+        "alpha": np.stack([family.alphas for family in families], axis=1).ravel(),
     }
-    of_kinds = np.tile(np.array(kinds, dtype=object), ks.size)
     if how.kinds is not None:
-        tried["coefficients"] = of_kinds
-    if budgets is not None:
-        tried["budget"] = np.repeat(budgets[: ks.size], len(kinds))
+        kinds = np.array([family.kind for family in families], dtype=object)
+        tried["coefficients"] = np.tile(kinds, ks.size)
+    if task.restrictions.budgets is not None:
+        tried["budget"] = np.repeat(task.restrictions.budgets[: ks.size], len(families))
     rows = zip(*(values.tolist() for values in tried.values()), strict=True)
     mean = scores.mean(axis=0)
     results: dict[str, Any] = {
@@ -316,12 +275,12 @@ def _tabulate(
         **{f"split{i}_test_score": row for i, row in enumerate(scores)},
         "mean_test_score": mean,
         "std_test_score": scores.std(axis=0),
-        "standard_error_test_score": fold_standard_error(scores, repeats),
+        "standard_error_test_score": fold_standard_error(scores, task.plan.n_repeats),
         "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
     }
-    if found.logistic_ridges is not None:
-        own = np.repeat(found.logistic_ridges, len(kinds))
-        results["param_logistic_ridge"] = np.where(of_kinds == "logistic", own, np.nan)
+    if families[-1].kind == "logistic":
+        ridges = np.stack([family.ridges for family in families], axis=1)
+        results["param_logistic_ridge"] = ridges.ravel()
     if how.smoothing:
         results["smooth_test_score"] = smooth_over_lengths(results, how.smoothing)
-    return results, kinds
+    return results

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -32,14 +32,145 @@ _LENGTHS_AT_A_TIME = 12
 # Numbers in a table from which on several threads of BLAS are worth their while.
 _LARGE = 2**25
 
+Kind = Literal["auc", "logistic"]
+
+
+@dataclass(frozen=True, eq=False)
+class CVTask:
+    """Rows, their splits, and the models to compare.
+
+    Attributes
+    ----------
+    X : ndarray, CSR or Chunks
+    outcome : Outcome
+    plan : SplitPlan
+    ks, alphas : ndarray
+        Ascending; ``ks`` may be one and the same where budgets ascend.
+    restrictions : Restrictions
+        With a budget for each k, if there are budgets.
+    """
+
+    X: Any
+    outcome: Outcome
+    plan: SplitPlan
+    ks: Indices
+    alphas: Array
+    restrictions: Restrictions
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Models with one kind of coefficients, one for each length of list.
+
+    Attributes
+    ----------
+    kind : {"auc", "logistic"}
+    alphas : ndarray of shape (n_ks,)
+        Ridges that the lists were chosen with.
+    ridges : ndarray of shape (n_ks,)
+        Ridges of logistic coefficients; NaN for others.
+    scores : ndarray of shape (n_splits, n_ks)
+        Validation scores.
+    models : sequence of (sequence of Models, int)
+        Of each length: models of every split, and which of these is meant.
+    """
+
+    kind: Kind
+    alphas: Array
+    ridges: Array
+    scores: Array
+    models: Sequence[tuple[Sequence[Models], int]]
+
+    def shortened(self, n_ks: int) -> Self:
+        """Keep the first lengths."""
+        return replace(
+            self,
+            alphas=self.alphas[:n_ks],
+            ridges=self.ridges[:n_ks],
+            scores=self.scores[:, :n_ks],
+            models=self.models[:n_ks],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CVResult:
+    """All models of every split, and their scores on its validation rows.
+
+    Attributes
+    ----------
+    ks : ndarray
+        As far as they were tried.
+    families : list of Family
+        Of each ridge, the largest first, and then the logistic ones.
+    score_error : float
+        How far scores may be off.
+    """
+
+    ks: Indices
+    families: list[Family]
+    score_error: float
+    folds: _Folds
+    full_path: SparseAUCPath | None  # of all rows, where it was found along
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits."""
+        return len(self.folds.task.plan.training)
+
+    @property
+    def quadratic(self) -> Quadratic:
+        """The quadratic of all rows."""
+        return self.folds.sets.everything
+
+    def path_at(self, alpha: float) -> SparseAUCPath:
+        """Find the path on all rows at one of the ridges."""
+        n_ks = self.ks.size
+        task = self.folds.task
+        restrictions = task.restrictions
+        if restrictions.budgets is not None:
+            restrictions = replace(restrictions, budgets=restrictions.budgets[:n_ks])
+        alphas = np.array([alpha])
+        if self.full_path is not None:
+            place = int(np.flatnonzero(task.alphas == alpha)[0])
+            return replace(
+                self.full_path,
+                ks=self.ks,
+                alphas=alphas,
+                solutions=[self.full_path.solutions[place][:n_ks]],
+                budgets=restrictions.budgets,
+            )
+        (path,) = find_paths(
+            self.folds.run,
+            [self.quadratic],
+            self.ks,
+            alphas,
+            restrictions,
+            one_thread=self.folds.sets.gathered,
+            progress=self.folds.progress,
+        )
+        return path
+
+    def out_of_fold(self, family: Family, place: int) -> Array:
+        """Score all rows, each by the models that were fitted without it, (n, rounds).
+
+        By the models of a family at one of the lengths. A round validates each row once at most;
+        NaN where it does not.
+        """
+        models, number = family.models[place]
+        used, chosen = narrow([one.only(number) for one in models])
+        folds = self.folds
+        scores = folds.chunks.run(OutOfFold(chosen), *folds.task.plan.rounds, columns=used)
+        return np.concatenate(scores)
+
+    def logistic_coef(self, columns: Indices, ridge: float) -> Array:
+        """Fit logistic coefficients on some columns, with a ridge, to all rows."""
+        folds = self.folds
+        values = folds.values(-1, columns)
+        return folds.fit_logistic(-1, values, columns, [columns], [ridge]).values
+
 
 def cross_validate(
-    table: Any,
-    outcome: Outcome,
-    plan: SplitPlan,
-    ks: Indices,
-    alphas: Array,
-    restrictions: Restrictions,
+    task: CVTask,
     *,
     transforms: Sequence[Transform] | None = None,
     logistic: bool = False,
@@ -51,12 +182,7 @@ def cross_validate(
 
     Parameters
     ----------
-    table : ndarray, CSR or Chunks
-    outcome : Outcome
-    plan : SplitPlan
-    ks, alphas : ndarray
-        Ascending; ``ks`` may be one and the same where budgets ascend.
-    restrictions : Restrictions
+    task : CVTask
     transforms : sequence of Transform, optional
         Of columns of an array: those of the training rows of each split, then that of all rows.
     logistic : bool, default=False
@@ -74,16 +200,9 @@ def cross_validate(
     -------
     CVResult
     """
-    tables = None
-    judged = table
-    if transforms is not None:
-        tables = FoldTables(table, plan, transforms)
-        judged = tables.judged
-    chunks: Chunks = table if isinstance(table, Chunks) else TableInMemory(judged)
-    if tables is None:
-        sets = outcome.training_sets(table, chunks, plan)
-    else:
-        sets = _transformed_sets(tables, outcome, plan)
+    tables = FoldTables(task, transforms)
+    sets = tables.training_sets()
+    chunks = tables.chunks
     # Where H takes passes over the rows, those for the final fit are made along.
     fitted = [*sets.training, sets.everything] if sets.read_again else sets.training
     run = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)
@@ -94,242 +213,114 @@ def cross_validate(
         paths = find_paths(
             run,
             fitted,
-            ks,
-            alphas,
-            restrictions,
+            task.ks,
+            task.alphas,
+            task.restrictions,
             n_thorough=int(sets.read_again),
             one_thread=sets.gathered,
             progress=progress,
         )
-        if table is chunks:
+        if task.X is chunks:
             kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
             if KeptColumns.fit(chunks, kept.size):
                 chunks = KeptColumns(chunks, kept)
-        # Rows that lie elsewhere are judged there.
-        n_threads = run.n_jobs if isinstance(chunks, SequentialChunks) else 1
-        folds = _Folds(outcome, plan, restrictions, tables, chunks, sets, run, n_threads, progress)
-        n_splits = len(sets.training)
-        models = folds.as_judged(
-            [Models.from_path(paths[split], sets.centres[split]) for split in range(n_splits)]
-        )
-        found, score_error = folds.score(models)
-        scores = np.reshape(found, (n_splits, alphas.size, ks.size))
-        # From the largest ridge down, so that it is the largest of equals.
-        best_alphas = alphas.size - 1 - np.argmax(scores.mean(axis=0)[::-1], axis=0)
-        result = CVResult(
-            folds=folds,
-            ks=ks,
-            alphas=alphas,
-            full_path=paths[-1] if sets.read_again else None,
-            models=models,
-            scores=scores,
-            score_error=score_error,
-            best_alphas=best_alphas,
-        )
+        folds = _Folds(task, tables, sets, chunks, run, progress)
+        training_paths = paths[: len(sets.training)]
+        families, score_error = _score_paths(folds, training_paths)
+        n_ks = task.ks.size
         if logistic:
-            result = _try_logistic(result, paths)
-    return result
+            tried = _try_logistic(folds, families, training_paths)
+            n_ks = tried.scores.shape[1]
+            families = [*(family.shortened(n_ks) for family in families), tried]
+    return CVResult(
+        ks=task.ks[:n_ks],
+        families=families,
+        score_error=score_error,
+        folds=folds,
+        full_path=paths[-1] if sets.read_again else None,
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class CVResult:
-    """All models of every split, and their scores on its validation rows.
-
-    Attributes
-    ----------
-    ks, alphas : ndarray
-        As far as they were tried.
-    scores : ndarray of shape (n_splits, n_alphas, n_ks)
-    score_error : float
-        How far scores may be off.
-    best_alphas : ndarray of int of shape (n_ks,)
-        Index of the ridge with the highest mean score at each k.
-    logistic_scores : ndarray of shape (n_splits, n_ks), optional
-        Scores of logistic coefficients on the lists of each k.
-    logistic_ridges : ndarray of shape (n_ks,), optional
-        Their ridges.
-    """
-
-    folds: _Folds
-    ks: Indices
-    alphas: Array
-    full_path: SparseAUCPath | None  # of all rows, where it was found along
-    models: Sequence[Models]
-    scores: Array
-    score_error: float
-    best_alphas: Indices
-    logistic_models: Sequence[Sequence[Models]] = ()  # of some lengths at a time
-    logistic_scores: Array | None = None
-    logistic_ridges: Array | None = None
-
-    @property
-    def quadratic(self) -> Quadratic:
-        """The quadratic of all rows."""
-        return self.folds.sets.everything
-
-    def path_at(self, at_alpha: int) -> SparseAUCPath:
-        """Find the path on all rows at one of the ridges, by its index."""
-        n_ks = self.ks.size
-        alphas = self.alphas[[at_alpha]]
-        restrictions = self.folds.restrictions
-        if restrictions.budgets is not None:
-            restrictions = replace(restrictions, budgets=restrictions.budgets[:n_ks])
-        if self.full_path is not None:
-            solutions = [self.full_path.solutions[at_alpha][:n_ks]]
-            return replace(
-                self.full_path,
-                ks=self.ks,
-                alphas=alphas,
-                solutions=solutions,
-                budgets=restrictions.budgets,
+def _score_paths(folds: _Folds, paths: Sequence[SparseAUCPath]) -> tuple[list[Family], float]:
+    """Score the models of the paths of all splits: a family for each ridge, the largest first."""
+    centres = folds.sets.centres
+    models = [Models.from_path(path, centres[split]) for split, path in enumerate(paths)]
+    models = folds.tables.moved(models)
+    found, score_error = folds.score(models)
+    alphas = folds.task.alphas
+    n_ks = folds.task.ks.size
+    scores = np.reshape(found, (len(paths), alphas.size, n_ks))
+    families = []
+    for place in range(alphas.size)[::-1]:
+        first = place * n_ks
+        families.append(
+            Family(
+                kind="auc",
+                alphas=np.full(n_ks, alphas[place]),
+                ridges=np.full(n_ks, np.nan),
+                scores=scores[:, place],
+                models=[(models, first + at) for at in range(n_ks)],
             )
-        sets = self.folds.sets
-        (path,) = find_paths(
-            self.folds.run,
-            [sets.everything],
-            self.ks,
-            alphas,
-            restrictions,
-            one_thread=sets.gathered,
-            progress=self.folds.progress,
         )
-        return path
-
-    def out_of_fold(self, at_alpha: int | None, at_k: int) -> Array:
-        """Score all rows, each by the models that were fitted without it, (n, rounds).
-
-        A round validates each row once at most; NaN where it does not. At an index of alpha, None
-        for logistic coefficients, and of k.
-        """
-        if at_alpha is None:
-            assert self.logistic_ridges is not None
-            part, at = divmod(at_k, _LENGTHS_AT_A_TIME)
-            models = self.logistic_models[part]
-            at_ridge = LOGISTIC_RIDGES.index(self.logistic_ridges[at_k])
-            place = at_ridge * (models[0].middle.size // len(LOGISTIC_RIDGES)) + at
-        else:
-            models = self.models
-            place = at_alpha * (models[0].middle.size // self.alphas.size) + at_k
-        used, chosen = narrow([model.only(place) for model in models])
-        scores = self.folds.chunks.run(OutOfFold(chosen), *self.folds.plan.rounds, columns=used)
-        return np.concatenate(scores)
-
-    def logistic_coef(self, columns: Indices, ridge: float) -> Array:
-        """Fit logistic coefficients on some columns, with a ridge, to all rows."""
-        return self.folds.fit_logistic(-1, columns, [columns], [ridge]).values
+    return families, score_error
 
 
-@dataclass(frozen=True, eq=False)
-class _Folds:
-    """The rows of every split, as its models take them."""
-
-    outcome: Outcome
-    plan: SplitPlan
-    restrictions: Restrictions
-    tables: FoldTables | None
-    chunks: Chunks
-    sets: TrainingSets
-    run: Parallel
-    n_threads: int
-    progress: Progress | None
-
-    def as_judged(self, models: Sequence[Models]) -> list[Models]:
-        """Return models of the table that is judged, where columns of each split have a place."""
-        return list(models) if self.tables is None else self.tables.moved(models)
-
-    def score(self, models: Sequence[Models]) -> tuple[list[Array], float]:
-        """Score models on the validation rows of their splits."""
-        return self.outcome.validate(self.chunks, self.plan, models, self.n_threads)
-
-    def values(self, columns: Indices) -> Array | None:
-        """Columns of all rows, where all splits take them alike."""
-        if self.tables is not None:
-            return None
-        return self.chunks.take(np.arange(self.chunks.shape[0]), columns)
-
-    def fit_logistic(
-        self,
-        split: int,
-        used: Indices,
-        lists: Sequence[Indices],
-        ridges: Sequence[float],
-        shared: Array | None = None,
-    ) -> Models:
-        """Fit logistic coefficients to the training rows of a split; −1 for all rows.
-
-        By ridge first, then in the order of the lists, which use the columns ``used``; their values
-        are ``shared`` by the splits unless each transforms them.
-        """
-        assert isinstance(self.outcome, Binary)
-        values = self.values(used) if shared is None else shared
-        if values is None:
-            assert self.tables is not None
-            values = self.tables.training(split)[:, used]
-        weight = self.plan.weight if split < 0 else self.plan.training_weights(split)
-        rows, counts, code = self.outcome.reweighted(weight).rows_with_pairs()
-        place = np.empty(used[-1] + 1 if used.size else 0, np.int64)
-        place[used] = np.arange(used.size)
-        signs = self.restrictions.signs
-        coefs, _ = logistic_regressions(
-            values[rows],
-            self.outcome.positive[rows],
-            counts,
-            [place[columns] for columns in lists],
-            ridges,
-            signs=None if signs is None else signs[used],
-            intercept_of=code,
-        )
-        return Models.from_lists(lists, coefs, self.sets.centres[split])
-
-
-def _try_logistic(result: CVResult, paths: Sequence[SparseAUCPath]) -> CVResult:
+def _try_logistic(
+    folds: _Folds, families: Sequence[Family], paths: Sequence[SparseAUCPath]
+) -> Family:
     """Fit and score logistic coefficients on the lists of each k at its best ridge.
 
     Some lengths at a time, until the highest mean score of any model lies so far back that the path
     ends.
     """
-    folds = result.folds
-    n_splits = len(result.scores)
+    own = np.array([family.scores.mean(axis=0) for family in families])
+    # The largest of equally good ridges.
+    best_alphas = len(families) - 1 - np.argmax(own, axis=0)
     lists = [
-        [path.solutions[a][i].support for i, a in enumerate(result.best_alphas.tolist())]
-        for path in paths[:n_splits]
+        [path.solutions[a][at].support for at, a in enumerate(best_alphas.tolist())]
+        for path in paths
     ]
     used = np.unique(np.concatenate([columns for some in lists for columns in some]))
-    shared = folds.values(used)
-    parts = [
-        slice(at, at + _LENGTHS_AT_A_TIME) for at in range(0, result.ks.size, _LENGTHS_AT_A_TIME)
-    ]
-    step = count_steps(folds.progress, "Fitting coefficients", n_splits * len(parts))
+    # Splits that take columns alike share their values.
+    shared = None if folds.tables.transforms else folds.values(-1, used)
+    n_ridges = len(LOGISTIC_RIDGES)
+    starts = range(0, best_alphas.size, _LENGTHS_AT_A_TIME)
+    step = count_steps(folds.progress, "Fitting coefficients", len(paths) * len(starts))
 
     def fit(split: int, part: slice) -> Models:
-        models = folds.fit_logistic(split, used, lists[split][part], LOGISTIC_RIDGES, shared)
+        values = folds.values(split, used) if shared is None else shared
+        models = folds.fit_logistic(split, values, used, lists[split][part], LOGISTIC_RIDGES)
         step()
         return models
 
     fitted: list[list[Models]] = []
-    by_ridge = np.empty((n_splits, len(LOGISTIC_RIDGES), 0))
-    n_ks = result.ks.size
-    for part in parts:
-        models = folds.run(delayed(fit)(split, part) for split in range(n_splits))
-        models = folds.as_judged(models)
+    by_ridge = np.empty((len(paths), n_ridges, 0))
+    for start in starts:
+        part = slice(start, start + _LENGTHS_AT_A_TIME)
+        models = folds.run(delayed(fit)(split, part) for split in range(len(paths)))
+        models = folds.tables.moved(models)
         found, _ = folds.score(models)
-        scores = np.reshape(found, (n_splits, len(LOGISTIC_RIDGES), -1))
+        scores = np.reshape(found, (len(paths), n_ridges, -1))
         by_ridge = np.concatenate([by_ridge, scores], axis=2)
         fitted.append(models)
-        own = result.scores.mean(axis=0).max(axis=0)[: by_ridge.shape[2]]
-        n_ks = _end_of_path(np.maximum(own, by_ridge.mean(axis=0).max(axis=0)))
-        if n_ks < by_ridge.shape[2]:
+        tried = by_ridge.shape[2]
+        n_ks = _end_of_path(np.maximum(own.max(axis=0)[:tried], by_ridge.mean(axis=0).max(axis=0)))
+        if n_ks < tried:
             break
     by_ridge = by_ridge[:, :, :n_ks]
     best = np.argmax(by_ridge.mean(axis=0), axis=0)
-    return replace(
-        result,
-        ks=result.ks[:n_ks],
-        scores=result.scores[:, :, :n_ks],
-        best_alphas=result.best_alphas[:n_ks],
-        logistic_models=fitted,
-        logistic_scores=by_ridge[:, best, np.arange(n_ks)],
-        logistic_ridges=np.array(LOGISTIC_RIDGES)[best],
+    chosen = []
+    for at, ridge in enumerate(best.tolist()):
+        part_number, place = divmod(at, _LENGTHS_AT_A_TIME)
+        models = fitted[part_number]
+        n_lists = models[0].middle.size // n_ridges
+        chosen.append((models, ridge * n_lists + place))
+    return Family(
+        kind="logistic",
+        alphas=folds.task.alphas[best_alphas[:n_ks]],
+        ridges=np.array(LOGISTIC_RIDGES)[best],
+        scores=by_ridge[:, best, np.arange(n_ks)],
+        models=chosen,
     )
 
 
@@ -351,45 +342,108 @@ def mean_over_rounds(scores: Array) -> Array:
     return mean
 
 
-class FoldTables:
-    """A table as each split takes it: limits and logarithms are those of its training rows.
+@dataclass(frozen=True, eq=False)
+class _Folds:
+    """The rows of every split, as its models take them."""
 
-    ``judged`` has all columns as they are and then, for each round of splits, those that change:
-    every row as the split that validates it takes it. So one table serves all models.
+    task: CVTask
+    tables: FoldTables
+    sets: TrainingSets
+    chunks: Chunks
+    run: Parallel
+    progress: Progress | None
+
+    def score(self, models: Sequence[Models]) -> tuple[list[Array], float]:
+        """Score models on the validation rows of their splits."""
+        # Rows that lie elsewhere are judged there.
+        n_threads = self.run.n_jobs if isinstance(self.chunks, SequentialChunks) else 1
+        return self.task.outcome.validate(self.chunks, self.task.plan, models, n_threads)
+
+    def values(self, split: int, columns: Indices) -> Array:
+        """Some columns of all rows as a split takes them; −1 for the fit to all rows."""
+        if self.tables.transforms:
+            transform = self.tables.transforms[split].of_columns(columns)
+            values: Array = transform.apply(self.task.X[:, columns])
+            return values
+        return self.chunks.take(np.arange(self.chunks.shape[0]), columns)
+
+    def fit_logistic(
+        self,
+        split: int,
+        values: Array,
+        used: Indices,
+        lists: Sequence[Indices],
+        ridges: Sequence[float],
+    ) -> Models:
+        """Fit logistic coefficients to the training rows of a split; −1 for all rows.
+
+        By ridge first, then in the order of the lists, which use the columns ``used``, of which
+        ``values`` are those of all rows.
+        """
+        outcome = self.task.outcome
+        assert isinstance(outcome, Binary)
+        rows, counts, code = outcome.reweighted(
+            self.task.plan.training_weights(split)
+        ).rows_with_pairs()
+        signs = self.task.restrictions.signs
+        coefs, _ = logistic_regressions(
+            values[rows],
+            outcome.positive[rows],
+            counts,
+            [np.searchsorted(used, columns) for columns in lists],
+            ridges,
+            signs=None if signs is None else signs[used],
+            intercept_of=code,
+        )
+        return Models.from_lists(lists, coefs, self.sets.centres[split])
+
+
+class FoldTables:
+    """A table as each split takes it: what is learned of columns comes from its training rows.
+
+    ``chunks`` are what models are scored on: all columns as they are and then, for each round of
+    splits, those that change: every row as the split that validates it takes it. So one table
+    serves all models.
     """
 
-    def __init__(self, X: Any, plan: SplitPlan, transforms: Sequence[Transform]) -> None:
-        self._X = X
-        self._transforms = transforms
+    def __init__(self, task: CVTask, transforms: Sequence[Transform] | None) -> None:
+        self._task = task
+        self.transforms = transforms
+        X = task.X
+        if transforms is None:
+            self.chunks: Chunks = X if isinstance(X, Chunks) else TableInMemory(X)
+            return
         changed = np.unique(np.concatenate([one.changed for one in transforms]))
         d = X.shape[1]
-        n_splits = len(plan.training)
-        self._places = np.tile(np.arange(d), (n_splits, 1))
-        tables = [X]
-        for validated in plan.rounds:
+        # Of each split, the place of every column among those of ``chunks``.
+        self._places = np.tile(np.arange(d), (len(task.plan.training), 1))
+        parts = [X]
+        for number, validated in enumerate(task.plan.rounds):
             as_taken = X[:, changed]
-            first = sum(table.shape[1] for table in tables)
             for split, rows in rows_by_number(validated):
                 as_taken[rows] = transforms[split].of_columns(changed).apply(as_taken[rows])
-                self._places[split, changed] = first + np.arange(changed.size)
-            tables.append(as_taken)
-        self.judged = np.hstack(tables)
+                self._places[split, changed] = d + number * changed.size + np.arange(changed.size)
+            parts.append(as_taken)
+        self.chunks = TableInMemory(np.hstack(parts))
 
-    def training(self, split: int) -> Any:
-        """All rows as a split takes them; −1 for the fit to all rows."""
-        return self._transforms[split].apply(self._X)
-
-    def moved(self, models: Sequence[Models]) -> list[Models]:
-        """Models of all splits, with columns as they are in ``judged``."""
+    def moved(self, models: list[Models]) -> list[Models]:
+        """Models of all splits, with columns as they are in ``chunks``."""
+        if self.transforms is None:
+            return models
         return [model.moved(places) for model, places in zip(models, self._places, strict=True)]
 
-
-def _transformed_sets(tables: FoldTables, outcome: Outcome, plan: SplitPlan) -> TrainingSets:
-    """Quadratics of the training rows of each split, as it takes them, and of all rows."""
-    sets = []
-    for split in [*range(len(plan.training)), -1]:
-        table = tables.training(split)
-        sets.append(outcome.training_sets(table, TableInMemory(table), plan.training_alone(split)))
-    *training, everything = (one.everything for one in sets)
-    centres = [one.centres[-1] for one in sets]
-    return TrainingSets(training, everything, centres, all(one.gathered for one in sets))
+    def training_sets(self) -> TrainingSets:
+        """Quadratics of the training rows of each split, as it takes them, and of all rows."""
+        X = self._task.X
+        plan = self._task.plan
+        outcome = self._task.outcome
+        if self.transforms is None:
+            return outcome.training_sets(X, self.chunks, plan)
+        sets = []
+        for split in [*range(len(plan.training)), -1]:
+            table = self.transforms[split].apply(X)
+            alone = plan.training_alone(split)
+            sets.append(outcome.training_sets(table, TableInMemory(table), alone))
+        *training, everything = (one.everything for one in sets)
+        centres = [one.centres[-1] for one in sets]
+        return TrainingSets(training, everything, centres, all(one.gathered for one in sets))

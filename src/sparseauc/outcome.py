@@ -296,8 +296,7 @@ class Binary(Outcome):
             wide |= not fits_whole(d, n_parts * len(self.strata))
         sets: list[Moments]
         if table is not chunks and wide:
-            weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
-            sets = [self.reweighted(weight).quadratic(table) for weight in weights]
+            sets = [self.reweighted(weight).quadratic(table) for weight in plan.all_weights]
             gathered = None
         else:
             gathered = GatheredMoments(chunks, self.positive, plan.partitions, self.strata)
@@ -533,8 +532,7 @@ class Times(Outcome):
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
         """Moments of the training rows of each split, and of all rows."""
         del chunks
-        weights = [*map(plan.training_weights, range(len(plan.training))), plan.weight]
-        sets = [self.reweighted(weight).quadratic(table) for weight in weights]
+        sets = [self.reweighted(weight).quadratic(table) for weight in plan.all_weights]
         return TrainingSets(sets[:-1], sets[-1], [one.centre for one in sets])
 
     def validate(

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from sklearn.datasets import make_regression
 from sklearn.model_selection import KFold
 
-from sparseauc.cross_validation import cross_validate
+from sparseauc.cross_validation import CVTask, cross_validate
 from sparseauc.moments.base import Quadratic, StandardisedGram
 from sparseauc.outcome import TrainingSets
 from sparseauc.path.folds import SplitPlan, rows_by_number
@@ -130,12 +130,14 @@ def test_cross_validation_with_a_scorer(table):
     splits = list(KFold(4, shuffle=True, random_state=0).split(X))
     plan = SplitPlan.from_splits(splits, y.size, None)
     ks, alphas = np.arange(1, 6), np.array([0.01, ALPHA])
-    found = cross_validate(X, Regression(y), plan, ks, alphas, Restrictions())
+    found = cross_validate(CVTask(X, Regression(y), plan, ks, alphas, Restrictions()))
     for split, (train, test) in enumerate(splits):
         path = path_of_moments(LeastSquares(X[train], y[train]), ks, alphas, Restrictions())
         for a, alpha in enumerate(alphas):
             scores = [X[test] @ path.coef(k, alpha) for k in ks]
             expected = [spearmanr(score, y[test])[0] for score in scores]
-            assert_allclose(found.scores[split, a], expected, rtol=1e-12)
-    assert spearmanr(found.out_of_fold(1, 3), y)[0] > 0.5
-    assert found.path_at(1).support(5, ALPHA).size == 5
+            family = found.families[alphas.size - 1 - a]
+            assert family.alphas.tolist() == [alpha] * ks.size
+            assert_allclose(family.scores[split], expected, rtol=1e-12)
+    assert spearmanr(found.out_of_fold(found.families[0], 3), y)[0] > 0.5
+    assert found.path_at(ALPHA).support(5, ALPHA).size == 5

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ..choosing import Kind, Problem, Procedure, choose_by_validation
+from ..choosing import Procedure, choose_by_validation
 from ..chunks import Chunks
-from ..cross_validation import mean_over_rounds
+from ..cross_validation import CVTask, Kind, mean_over_rounds
 from ..curves import fit_calibration
 from ..defaults import ALPHAS, FEW_ROWS, WIDE_ALPHAS
 from ..limits import Limits
@@ -246,7 +246,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         ks, restrictions = lengths_to_try(self, n)
         smoothing = int(d < n and outcome.informative < FEW_ROWS)
         choice = choose_by_validation(
-            Problem(X, outcome, plan, ks, alphas, restrictions),
+            CVTask(X, outcome, plan, ks, alphas, restrictions),
             Procedure(
                 self.rule,
                 self.clip,

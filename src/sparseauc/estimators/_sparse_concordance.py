@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_weights
-from ..choosing import Problem, Procedure, choose_by_validation
+from ..choosing import Procedure, choose_by_validation
+from ..cross_validation import CVTask
 from ..defaults import CONCORDANCE_ALPHAS, CONCORDANCE_SMOOTHING, WIDE_CONCORDANCE_ALPHAS
 from ..errors import InputError
 from ..limits import Limits
@@ -463,7 +464,7 @@ class SparseConcordanceCV(ConcordanceModel):
         ks, restrictions = lengths_to_try(self, int(times.event.sum()) // 2)
         smoothing = CONCORDANCE_SMOOTHING if d < n else 0
         choice = choose_by_validation(
-            Problem(X, outcome, plan, ks, alphas, restrictions),
+            CVTask(X, outcome, plan, ks, alphas, restrictions),
             Procedure(self.rule, self.clip, self.log, None, smoothing, self.n_jobs, self.verbose),
         )
         record_choice(self, choice)

@@ -68,7 +68,7 @@ class SplitPlan:
 
     def training_alone(self, split: int) -> Self:
         """A plan without validation whose rows are the training rows of a split; −1 for all."""
-        weight = self.weight if split < 0 else self.training_weights(split)
+        weight = self.training_weights(split)
         part = np.zeros(self.rounds[0].size, np.int16)
         if weight is not None:
             part[weight == 0] = -1
@@ -104,8 +104,15 @@ class SplitPlan:
         validated = sum(np.count_nonzero(numbers >= 0) for numbers in self.rounds)
         return max(1.0, validated / self.rounds[0].size)
 
-    def training_weights(self, split: int) -> Array:
-        """Weight of each row in the training rows of a split, 0 for those left out."""
+    @property
+    def all_weights(self) -> list[Array | None]:
+        """Weights of the rows in the training rows of each split, and in all rows."""
+        return [*map(self.training_weights, range(len(self.training))), self.weight]
+
+    def training_weights(self, split: int) -> Array | None:
+        """Weight of each row in the training rows of a split, 0 for those left out; −1 for all."""
+        if split < 0:
+            return self.weight
         first = 0
         for partition in self.partitions:
             last = first + partition.n_parts
