@@ -170,7 +170,7 @@ class PairCounts:
         size = self.totals.size
         cell = self.code[rows] + self.shares.size * ~self.positive[rows]
         weight = np.ones(rows.size) if self.weight is None else self.weight[rows]
-        n_rows = np.bincount(cell, minlength=size)
+        n_rows = np.bincount(cell, weight > 0, size)
         totals = self.totals.ravel()
         mean = np.bincount(cell, weight * self.below[rows], size) / totals
         deviation = weight * (self.below[rows] - mean[cell])

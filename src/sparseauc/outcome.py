@@ -346,7 +346,9 @@ class Binary(Outcome):
     @property
     def informative(self) -> int:
         """Rows of the rarer class."""
-        return int(min(self.positive.sum(), (~self.positive).sum()))
+        counted = np.True_ if self.weight is None else self.weight > 0
+        sizes = [np.count_nonzero(counted & side) for side in (self.positive, ~self.positive)]
+        return int(min(sizes))
 
     @property
     def chance_error(self) -> float:
@@ -444,8 +446,8 @@ class Times(Outcome):
         """Weight of the event of each row in a measure: Uno's, None for Harrell's C."""
         if self.known_event_weight is not None or self.horizon is None:
             return self.known_event_weight
-        # Of all rows, whatever they weigh: how rows are censored tells nothing of their columns.
-        return uno_weights(self.times, censoring_distribution(self.times), self.horizon)
+        free = censoring_distribution(self.times, self.weight)
+        return uno_weights(self.times, free, self.horizon)
 
     @property
     def counted_events(self) -> Mask:
@@ -562,7 +564,8 @@ class Times(Outcome):
     @property
     def informative(self) -> int:
         """Events that count."""
-        return int(np.count_nonzero(self.counted_events))
+        counted = np.True_ if self.weight is None else self.weight > 0
+        return int(np.count_nonzero(counted & self.counted_events))
 
     @property
     def chance_error(self) -> float:

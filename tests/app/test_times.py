@@ -627,6 +627,24 @@ def test_weights_count_like_repeated_rows(folder, tmp_path):
     assert "--weights: 'count' is negative in 300 rows" in " ".join(refused.split())
 
 
+def test_rows_of_weight_zero_are_left_out(folder, tmp_path):
+    """Rows of weight 0, of any times, change nothing but a note."""
+    table = pd.read_csv(folder / "table.csv")
+    table["count"] = np.random.default_rng(0).integers(0, 2, len(table))
+    kept = table["count"] > 0
+    table.loc[~kept, "days"] *= 20
+    table.to_csv(tmp_path / "every.csv", index=False)
+    table[kept].to_csv(tmp_path / "kept.csv", index=False)
+    options = ("--time", "days", "--event", "status", "--event-value", 2, "--weights", "count")
+    every, without = (
+        json.loads(run("fit", tmp_path / f"{name}.csv", *options, "--quick", "--json").stdout)
+        for name in ("every", "kept")
+    )
+    for key in ("rows", "positives", "follow_up", "chosen"):
+        assert every[key] == without[key], key
+    assert f"{np.sum(~kept)} rows of weight 0 left out" in every["notes"]
+
+
 def test_reports_with_weights_are_written(folder, tmp_path):
     table = pd.read_csv(folder / "table.csv").drop(columns="days")
     table["count"] = np.random.default_rng(0).integers(1, 4, len(table))

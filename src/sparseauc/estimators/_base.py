@@ -46,6 +46,7 @@ from ..chunks import (
 )
 from ..errors import InputError
 from ..moments import ColumnError, scale_weights
+from ..path.folds import CountedRows
 from ..transforms import Transform
 from ..utils.arrays import is_tensor, to_host
 from ..utils.types import Array, Floats, Mask
@@ -281,8 +282,12 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
 
     def _check_training_data(
         self, X: Any, y: Any, sample_weight: Any, device: str | None = None
-    ) -> tuple[Any, Mask, Array | None]:
-        """Check X, y and weights; return X or its chunks, the mask of positives, and weights."""
+    ) -> tuple[Any, Mask, Array | None, CountedRows]:
+        """Check X, y and weights.
+
+        Returns X or its chunks, the mask of positives, weights, and the rows that these are of:
+        of a table in memory those of weight above 0, of one that is read in chunks all.
+        """
         # First, so that a refused fit does not look fitted.
         self._forget_fit()
         if device is not None:
@@ -292,7 +297,13 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
             return self._check_training_chunks(chunks, y, sample_weight)
         refuse_masked("y", y)
         X, y = self._check_table(X, y)
-        return X, *self._check_labels(y, sample_weight)
+        positive, weight = self._check_labels(y, sample_weight)
+        rows = CountedRows.by_weight(weight, positive.size)
+        if weight is not None and not rows.are_all:
+            X = X[rows.index]
+            positive = positive[rows.index]
+            weight = weight[rows.index]
+        return X, positive, weight, rows
 
     def _check_more_rows(self, X: Any, y: Any, classes: Any) -> tuple[Any, Mask]:
         """Return rows of a stream and the mask of positives."""
@@ -326,7 +337,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
 
     def _check_training_chunks(
         self, chunks: Chunks, y: Any, sample_weight: Any
-    ) -> tuple[Chunks, Mask, Array | None]:
+    ) -> tuple[Chunks, Mask, Array | None, CountedRows]:
         """Check chunks, y and weights; see ``_check_training_data``."""
         chunks.n_passes = 0
         y, sample_weight = (
@@ -348,7 +359,8 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         self.n_features_in_ = d
         if chunks.feature_names is not None:
             self.feature_names_in_ = chunks.feature_names
-        return chunks, *self._check_labels(labels, sample_weight)
+        positive, weight = self._check_labels(labels, sample_weight)
+        return chunks, positive, weight, CountedRows.by_weight(None, n)
 
     def _set_fitted(self, coef: Floats, mean_positive: Floats, mean_negative: Floats) -> Self:
         """Set ``coef_``, and ``intercept_`` so that the threshold is midway between the classes."""

@@ -144,7 +144,7 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
         -------
         self
         """
-        X, positive, weight = self._check_training_data(X, y, sample_weight)
+        X, positive, weight, _ = self._check_training_data(X, y, sample_weight)
         moments = class_moments(X, positive, weight)
         k = self._columns_to_keep(self.k, X.shape[1])
         support, values = mean_difference(moments, k)

@@ -199,7 +199,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
         self
         """
         start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
-        X, positive, weight = self._check_training_data(X, y, sample_weight)
+        X, positive, weight, _ = self._check_training_data(X, y, sample_weight)
         if start is not None and start.size != X.shape[1]:
             raise InputError(
                 f"warm_start: the previous fit had {start.size} columns, X has {X.shape[1]}; "
@@ -212,8 +212,11 @@ class SHTAUCClassifier(SparseLinearClassifier):
         seeds = state.randint(np.iinfo(np.int32).max, size=2)
         held_out = None
         if self.early_stopping:
-            held_out = _rows_to_hold_out(positive, self.validation_fraction, int(seeds[0]))
             weight = np.ones(positive.size) if weight is None else weight.copy()
+            counted = np.flatnonzero(weight)
+            held_out = counted[
+                _rows_to_hold_out(positive[counted], self.validation_fraction, int(seeds[0]))
+            ]
             weight[held_out] = 0.0  # as good as absent, without a copy of the others
         training = TrainingSet(
             X,

@@ -172,7 +172,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         -------
         self
         """
-        X, positive, weight = self._check_training_data(X, y, sample_weight, self.device)
+        X, positive, weight, rows = self._check_training_data(X, y, sample_weight, self.device)
+        strata = rows.take(strata, "strata")
         outcome = record_strata(self, Binary(positive, weight), X, strata, stratum_weights)
         k, restrictions = check_limits(self)
         moments = outcome.quadratic(X)
@@ -305,7 +306,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 raise InputError("certify needs the rows of the fit: certify(X, y)")
             return self.moments_.carefully(), _missing(self.moments_)
         other = type(self)()
-        X, positive, weight = other._check_training_data(X, y, sample_weight, self.device)
+        X, positive, weight, rows = other._check_training_data(X, y, sample_weight, self.device)
+        strata = rows.take(strata, "strata")
         if X.shape[1] != self.n_features_in_ or (other.classes_ != self.classes_).any():
             raise InputError("X and y have other columns or labels than those of the fit")
         outcome = apply_fitted_strata(self, Binary(positive, weight), X, strata)

@@ -13,7 +13,7 @@ from ..curves import fit_calibration
 from ..defaults import ALPHAS, FEW_ROWS, WIDE_ALPHAS
 from ..limits import Limits
 from ..outcome import Binary
-from ..path.folds import SplitPlan
+from ..path.folds import CountedRows, SplitPlan
 from ..path.path import Progress
 from ..path.rules import ChanceWarning, Rule
 from ..strata import Weighting
@@ -116,7 +116,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         five ridges of their own there, ``param_logistic_ridge``.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold, in log odds; the mean over
-        repeats, NaN if a row is never validated.
+        repeats, NaN if a row is never validated, as rows of weight 0.
     clip_limits_ : ndarray of shape (2, n_features_in_) or None
         Limits of each column, infinite if it is not clipped; None if no column has any. Logged
         columns have a lower one.
@@ -158,6 +158,8 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
     >>> model.k_ <= 5
     True
     """
+
+    out_of_fold_scores_: Array
 
     _calibrates = True
     _reads_chunks = True
@@ -217,7 +219,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
             and groups only.
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-            Weights for fitting and validation.
+            Weights for fitting and validation. Rows of weight 0 are left out.
         groups : array-like of shape (n,), optional
             Related rows, such as the visits of a patient: they share a fold. Splitters other than
             numbers of folds get them too.
@@ -234,14 +236,23 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         -------
         self
         """
-        X, positive, weight = self._check_training_data(X, y, sample_weight, self.device)
+        X, positive, weight, rows = self._check_training_data(X, y, sample_weight, self.device)
+        strata = rows.take(strata, "strata")
         outcome = record_strata(self, Binary(positive, weight), X, strata, stratum_weights)
-        n, d = X.shape
         chunked = isinstance(X, Chunks)
-        # Splitters of rows that are read in chunks see labels and groups only.
-        seen = positive if chunked else X
-        splits = outcome.split(self.cv, seen, groups, self.random_state)
-        plan = SplitPlan.from_splits(splits, n, weight)
+        divided: Binary = outcome
+        seen = X
+        if chunked:  # splitters see labels and groups only
+            rows = CountedRows.by_weight(weight, positive.size)
+            divided = outcome.take(rows.index)
+            seen = divided.positive
+        cv = rows.number_splits(self.cv)
+        splits = divided.split(cv, seen, rows.take(groups, "groups"), self.random_state)
+        if chunked:
+            splits = [(rows.index[train], rows.index[test]) for train, test in splits]
+        plan = SplitPlan.from_splits(splits, positive.size, weight)
+        n = rows.index.size
+        d = X.shape[1]
         alphas = check_ridges(self.alphas, ALPHAS if d < n else WIDE_ALPHAS)
         ks, restrictions = lengths_to_try(self, n)
         smoothing = int(d < n and outcome.informative < FEW_ROWS)
@@ -268,6 +279,8 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         report_choice(self, choice, f", {self.coefficients_} coefficients", "AUC")
         validated = np.flatnonzero(~np.isnan(self.out_of_fold_scores_))
         warn_of_chance(self, choice, outcome.take(validated).chance_error, smoothing, "AUC")
+        if not chunked:
+            self.out_of_fold_scores_ = rows.spread(self.out_of_fold_scores_)
         return self
 
     def _kinds(self, n: int, d: int) -> tuple[Kind, ...]:

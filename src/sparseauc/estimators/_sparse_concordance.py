@@ -19,7 +19,7 @@ from ..limits import Limits
 from ..moments.base import Quadratic
 from ..moments.pairs import PairMoments
 from ..outcome import Times
-from ..path.folds import SplitPlan
+from ..path.folds import CountedRows, SplitPlan
 from ..path.path import Progress
 from ..path.rules import Rule
 from ..strata import Weighting
@@ -123,8 +123,8 @@ class ConcordanceModel(SparseLinearModel):
 
     def _check_times(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Any, SurvivalTimes, Array | None]:
-        """Check X, times and weights."""
+    ) -> tuple[Any, SurvivalTimes, Array | None, CountedRows]:
+        """Check X, times and weights; return them of the rows of weight above 0, and these rows."""
         self._forget_fit()
         if self._as_chunks(X) is not None:
             raise InputError(
@@ -142,8 +142,13 @@ class ConcordanceModel(SparseLinearModel):
         if sample_weight is not None:
             weight = check_weights(sample_weight, len(times.time))
         times.check_pairs(weight)
-        self.horizon_ = times.check_horizon(self.horizon)
-        return X, times, weight
+        rows = CountedRows.by_weight(weight, len(times))
+        if weight is not None and not rows.are_all:
+            X = X[rows.index]
+            times = times.take(rows.index)
+            weight = weight[rows.index]
+        self.horizon_ = times.check_horizon(self.horizon, weight)
+        return X, times, weight, rows
 
     def _set_centred(self, coef: Floats, quadratic: Quadratic) -> Self:
         """Set ``coef_``, and ``intercept_`` so that the mean of the rows scores 0."""
@@ -265,7 +270,8 @@ class SparseConcordance(ConcordanceModel):
         -------
         self
         """
-        X, times, weight = self._check_times(X, y, sample_weight)
+        X, times, weight, rows = self._check_times(X, y, sample_weight)
+        strata = rows.take(strata, "strata")
         outcome = record_strata(self, Times(times, weight), X, strata, stratum_weights)
         k, restrictions = check_limits(self)
         quadratic = outcome.quadratic(X)
@@ -300,7 +306,8 @@ class SparseConcordance(ConcordanceModel):
         """
         check_is_fitted(self, "coef_")
         other = type(self)(horizon=self.horizon)
-        X, times, weight = other._check_times(X, y, sample_weight)
+        X, times, weight, rows = other._check_times(X, y, sample_weight)
+        strata = rows.take(strata, "strata")
         if X.shape[1] != self.n_features_in_:
             raise InputError("X has other columns than that of the fit")
         outcome = apply_fitted_strata(self, Times(times, weight), X, strata)
@@ -359,7 +366,8 @@ class SparseConcordanceCV(ConcordanceModel):
     best_index_, cv_results_, path_, n_splits_, n_repeats_, budget_, clip_limits_, log_offsets_
         As for :class:`SparseAUCClassifierCV`.
     out_of_fold_scores_ : ndarray of shape (n,)
-        Score of each row by the chosen model fitted without its fold.
+        Score of each row by the chosen model fitted without its fold; NaN if it is never
+        validated, as rows of weight 0.
     hazards_ : ProportionalHazards
         Baseline of the risk, from out-of-fold scores.
     horizon_ : float
@@ -454,10 +462,12 @@ class SparseConcordanceCV(ConcordanceModel):
         -------
         self
         """
-        X, times, weight = self._check_times(X, y, sample_weight)
+        X, times, weight, rows = self._check_times(X, y, sample_weight)
+        strata = rows.take(strata, "strata")
         outcome = Times(times, weight, horizon=self.horizon_ if self.scoring == "uno" else None)
         outcome = record_strata(self, outcome, X, strata, stratum_weights)
-        splits = outcome.split(self.cv, X, groups, self.random_state)
+        cv = rows.number_splits(self.cv)
+        splits = outcome.split(cv, X, rows.take(groups, "groups"), self.random_state)
         n, d = X.shape
         plan = SplitPlan.from_splits(splits, n, weight)
         alphas = check_ridges(self.alphas, CONCORDANCE_ALPHAS if d < n else WIDE_CONCORDANCE_ALPHAS)
@@ -477,4 +487,5 @@ class SparseConcordanceCV(ConcordanceModel):
             coef = (slope * coef).astype(coef.dtype, copy=False)
             self.out_of_fold_scores_ = slope * self.out_of_fold_scores_
             self.hazards_ = replace(self.hazards_, slope=1.0)
+        self.out_of_fold_scores_ = rows.spread(self.out_of_fold_scores_)
         return self._set_centred(coef, choice.quadratic)

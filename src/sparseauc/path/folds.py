@@ -20,6 +20,60 @@ from ..utils.types import Array, Indices, Mask
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Rows of weight above 0, among all that were given; the others are as good as absent.
+
+    Attributes
+    ----------
+    index : ndarray of int
+        Their numbers, ascending.
+    n_given : int
+    """
+
+    index: Indices
+    n_given: int
+
+    @classmethod
+    def by_weight(cls, weight: Array | None, n: int) -> Self:
+        """Find the rows that count, of ``n``."""
+        return cls(np.arange(n) if weight is None else np.flatnonzero(weight > 0), n)
+
+    @property
+    def are_all(self) -> bool:
+        """Whether every row counts."""
+        return self.index.size == self.n_given
+
+    def take(self, values: Any, name: str) -> Any:
+        """Take what was given for every row, such as its group; None if nothing was."""
+        if values is None or self.are_all:
+            return values
+        array = np.asarray(values)
+        if array.shape != (self.n_given,):
+            raise InputError(
+                f"{name} must label each of the {self.n_given} rows, got shape {array.shape}"
+            )
+        return array[self.index]
+
+    def number_splits(self, cv: Any) -> Any:
+        """Number the rows of given splits as these rows; leave splitters and numbers of folds."""
+        if self.are_all or cv is None or isinstance(cv, Integral) or hasattr(cv, "split"):
+            return cv
+        place = np.full(self.n_given, -1)
+        place[self.index] = np.arange(self.index.size)
+        return [
+            tuple(part[part >= 0] for part in (place[train], place[test])) for train, test in cv
+        ]
+
+    def spread(self, values: Array) -> Array:
+        """Give values of these rows a place among all rows, with NaN for the others."""
+        if self.are_all:
+            return values
+        spread = np.full(self.n_given, np.nan)
+        spread[self.index] = values
+        return spread
+
+
 @dataclass(frozen=True)
 class SplitPlan:
     """Parts of the rows that train, and rows that validate, each split."""
@@ -41,13 +95,14 @@ class SplitPlan:
         everything: list[int] = []
         rounds = []
         first = 0
-        for run in runs_of_splits(splits, n):
+        absent = np.zeros(n, np.bool_) if weight is None else weight == 0
+        for run in runs_of_splits(splits, absent):
             validated = np.full(n, -1, np.int16)
             for number, (_, test) in enumerate(run, start=len(training)):
                 validated[test] = number
             rounds.append(validated)
             if len(run) > 1:
-                part = validated - np.int16(len(training)) if training else validated
+                part = np.where(validated < 0, validated, validated - np.int16(len(training)))
                 partitions.append(Partition(part, len(run), weight))
                 parts = list(range(first, first + len(run)))
                 everything = everything or parts
@@ -100,9 +155,10 @@ class SplitPlan:
 
     @property
     def n_repeats(self) -> float:
-        """Mean number of times that a row is validated, at least 1."""
-        validated = sum(np.count_nonzero(numbers >= 0) for numbers in self.rounds)
-        return max(1.0, validated / self.rounds[0].size)
+        """Mean number of times that a row of weight above 0 is validated, at least 1."""
+        counted = np.ones(self.rounds[0].size, np.bool_) if self.weight is None else self.weight > 0
+        validated = sum(np.count_nonzero(counted & (numbers >= 0)) for numbers in self.rounds)
+        return max(1.0, validated / np.count_nonzero(counted))
 
     @property
     def all_weights(self) -> list[Array | None]:
@@ -126,18 +182,22 @@ class SplitPlan:
         raise IndexError(f"there is no split {split}")
 
 
-def runs_of_splits(splits: list[Split], n: int) -> Iterator[list[Split]]:
-    """Runs of splits that validate every row once and train on all others; else one each."""
+def runs_of_splits(splits: list[Split], absent: Mask) -> Iterator[list[Split]]:
+    """Runs of splits that validate every row once and train on all others; else one each.
+
+    Rows that are ``absent`` may have no part in them.
+    """
+    n = absent.size
     start = 0
     while start < len(splits):
-        seen = np.zeros(n, np.bool_)
+        seen = absent.copy()
         stop = start
         while stop < len(splits) and not seen.all():
             train, test = splits[stop]
             validated = np.zeros(n, np.bool_)
             validated[test] = True
-            rest = np.array_equal(np.bincount(train, minlength=n), ~validated)
-            if not rest or (seen & validated).any():
+            rest = (np.bincount(train, minlength=n) == ~validated) | absent
+            if not rest.all() or (seen & validated & ~absent).any():
                 break
             seen |= validated
             stop += 1

@@ -26,7 +26,7 @@ from ..estimators import (
 )
 from ..moments.base import Quadratic, StandardisedGram
 from ..outcome import Binary, Outcome, Times
-from ..path.folds import Split, make_splits
+from ..path.folds import CountedRows, Split, make_splits
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
 from ..survival import SurvivalTimes
@@ -63,6 +63,8 @@ class FittedList:
         Of the columns, or their indices.
     kept : ndarray of int
         Columns of groups, which are not exchanged.
+    counted : CountedRows
+        The rows, those of weight above 0 among all that were given.
     """
 
     X: Any
@@ -73,6 +75,7 @@ class FittedList:
     restrictions: Restrictions
     names: npt.NDArray[Any]
     kept: Indices
+    counted: CountedRows
 
     @classmethod
     def from_model(
@@ -104,13 +107,18 @@ class FittedList:
         if isinstance(model, SparseConcordanceCV) and model.scoring == "uno":
             assert isinstance(outcome, Times)
             outcome = replace(outcome, horizon=model.horizon_)
+        positive = outcome.positive
+        counted = CountedRows.by_weight(None, positive.size)
         if sample_weight is not None:
-            positive = outcome.positive
             weight = check_weights(sample_weight, positive.size)
             if isinstance(outcome, Binary):
                 check_each_class_weighs(weight, positive, np.array([False, True]))
+            counted = CountedRows.by_weight(weight, positive.size)
             outcome = outcome.reweighted(weight)
-        outcome = apply_fitted_strata(model, outcome, X, strata)
+        if not counted.are_all:
+            X = X[counted.index]
+            outcome = outcome.take_alone(counted.index)
+        outcome = apply_fitted_strata(model, outcome, X, counted.take(strata, "strata"))
         gram = StandardisedGram(outcome.quadratic(X))
         _check_same_rows(model, gram.scale, weighted=sample_weight is not None)
         restrictions = fitted_restrictions(model)
@@ -123,6 +131,7 @@ class FittedList:
             restrictions=restrictions.without_groups(support),
             names=getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
             kept=restrictions.grouped,
+            counted=counted,
         )
 
     def at(self, rows: Indices) -> Self:
@@ -141,10 +150,7 @@ class FittedList:
     def splits(self) -> list[Split]:
         """Folds of these rows, five or as many as there are rows of the rarer class; or none."""
         outcome = self.outcome
-        counted = outcome.positive
-        if outcome.weight is not None:
-            counted = counted[outcome.weight > 0]
-        few = int(min(counted.sum(), (~counted).sum()))
+        few = int(min(outcome.positive.sum(), (~outcome.positive).sum()))
         if few < 2:
             return []
         found = make_splits(

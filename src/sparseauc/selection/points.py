@@ -245,6 +245,7 @@ def point_score(
     signed = _with_signs(fitted, within)
     if not signed.restrictions.right_signs(fitted.support, model.coef_[0, fitted.support]):
         signed = replace(signed, support=_choose(signed))
+    cv = fitted.counted.number_splits(cv)
     splits = fitted.outcome.split(cv, fitted.X, None, random_state)
     found = _give_points(signed, within, per) if signed.support.size else None
     if found is None or not found.points.any():
@@ -278,7 +279,7 @@ def point_score(
         auc,
         model_auc,
         getattr(model, "classes_", ("censored", "event"))[1],
-        _as_model(model, found, risk, left_out),
+        _as_model(fitted, model, found, risk, left_out),
         whole,
         found.support[kept],
         model.horizon_ if risk.link == "cloglog" else None,
@@ -426,7 +427,7 @@ def _totals_left_out(
     return found, float(auc), float(model_auc)
 
 
-def _as_model(model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
+def _as_model(fitted: FittedList, model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
     """A copy of a model whose score is that of the points."""
     other = copy(model)
     d = model.coef_.shape[1]
@@ -437,7 +438,8 @@ def _as_model(model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
     slope, intercept = risk.score
     other.coef_ = slope * (other.points_ / other.units_).reshape(1, -1)
     other.intercept_ = np.array([intercept])
-    other.out_of_fold_scores_ = slope * mean_over_rounds(left_out) + intercept
+    out_of_fold = slope * mean_over_rounds(left_out) + intercept
+    other.out_of_fold_scores_ = fitted.counted.spread(out_of_fold)
     vars(other).update(risk.kept)
     if hasattr(model, "cost_"):
         other.cost_ = fitted_restrictions(model).cost_of(np.flatnonzero(other.points_))

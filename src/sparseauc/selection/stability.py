@@ -215,10 +215,10 @@ def stability_selection(
     check_scalar(n_pairs, "n_pairs", Integral, min_val=1)
     outcome: Outcome
     if of_times:
-        X, times, weight = model._check_times(X, y, sample_weight)
+        X, times, weight, rows = model._check_times(X, y, sample_weight)
         outcome = Times(times, weight)
     else:
-        X, positive, weight = model._check_training_data(X, y, sample_weight)
+        X, positive, weight, rows = model._check_training_data(X, y, sample_weight)
         outcome = Binary(positive, weight)
     restrictions = fitted_restrictions(model)
     n_fixed = restrictions.count(restrictions.fixed)
@@ -226,11 +226,11 @@ def stability_selection(
     check_lengths(np.array([k]), d, restrictions)
     if n_fixed == k:
         raise InputError(f"always_include names {k} columns, which leaves none of k={k} to choose")
-    counted = np.ones(X.shape[0], np.bool_) if weight is None else weight > 0
     names = ["censored", "event"] if of_times else model.classes_.tolist()
-    _check_halves(outcome.positive, counted, names)
+    _check_halves(outcome.positive, names)
+    strata = rows.take(strata, "strata")
     outcome = record_strata(model, outcome, X, strata, stratum_weights)
-    units, cell = _units_to_halve(outcome.positive, counted, outcome.strata)
+    units, cell = _units_to_halve(outcome.positive, outcome.strata)
     cells = [members for _, members in rows_by_number(cell)]
 
     ks = np.arange(max(1, n_fixed), k + 1)
@@ -269,17 +269,15 @@ def stability_selection(
     )
 
 
-def _check_halves(positive: Mask, counted: Mask, names: Sequence[Any]) -> None:
+def _check_halves(positive: Mask, names: Sequence[Any]) -> None:
     """Refuse a class of a single row."""
     for name, side in zip(names, (~positive, positive), strict=True):
-        size = np.count_nonzero(counted & side)
+        size = np.count_nonzero(side)
         if size == 1 or (size == 0 and name != "censored"):
             raise InputError(f"class {name!r} has a single row: each half needs one of its own")
 
 
-def _units_to_halve(
-    positive: Mask, counted: Mask, strata: Strata | None
-) -> tuple[Indices, Indices]:
+def _units_to_halve(positive: Mask, strata: Strata | None) -> tuple[Indices, Indices]:
     """Return the unit of each row, and the cell of each unit, of which halves have equal numbers.
 
     Units are rows, within each class of a stratum; or strata, where most have a single row of a
@@ -287,12 +285,11 @@ def _units_to_halve(
     """
     every = np.arange(positive.size)
     if strata is None:
-        return every, np.where(counted, positive, -1)
-    large = np.min(strata.class_weights(positive, counted.astype(np.float64)), axis=0) > 1
+        return every, positive.astype(np.int64)
+    large = np.min(strata.class_weights(positive), axis=0) > 1
     if 2 * np.count_nonzero(large) < len(strata):
-        return np.where(counted, strata.code, -1), np.zeros(len(strata), np.int64)
-    inside = counted & (strata.code >= 0)
-    return every, np.where(inside, 2 * strata.code + positive, -1)
+        return strata.code, np.zeros(len(strata), np.int64)
+    return every, np.where(strata.code >= 0, 2 * strata.code + positive, -1)
 
 
 def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:

@@ -67,14 +67,19 @@ class SurvivalTimes:
                 "no row is followed beyond the first event, so that no two can be compared"
             )
 
-    def default_horizon(self) -> float:
-        """The time by which 80 % of the events have happened."""
-        return float(np.quantile(self.time[self.event], HORIZON_EVENTS, method="inverted_cdf"))
+    def default_horizon(self, weight: Array | None = None) -> float:
+        """The time by which 80 % of the events have happened, by weight."""
+        events = np.flatnonzero(self.event)
+        events = events[np.argsort(self.time[events], kind="stable")]
+        happened = np.cumsum(np.ones(events.size) if weight is None else weight[events])
+        # Allowing for the rounding of sums, so that only the ratios of weights matter.
+        share = HORIZON_EVENTS * (1 - 1e-12)
+        return float(self.time[events[np.searchsorted(happened, share * happened[-1])]])
 
-    def check_horizon(self, horizon: float | None) -> float:
+    def check_horizon(self, horizon: float | None, weight: Array | None = None) -> float:
         """Return the horizon, or that by default; refuse one with nothing to compare."""
         if horizon is None:
-            return self.default_horizon()
+            return self.default_horizon(weight)
         last = float(self.time.max())
         if not horizon > 0 or horizon > last:
             raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +27,8 @@ class FollowedRows:
     Attributes
     ----------
     rows : ndarray
-        Those kept: of a binary question not the ones that are censored before the horizon.
+        Those kept: not the ones of weight 0, and of a binary question not those that are censored
+        before the horizon.
     y : ndarray
         1 where a row has the event, of a binary question until the horizon.
     times : SurvivalTimes, optional
@@ -61,15 +62,23 @@ def follow_rows(
         Its value in the column of the outcome.
     """
     weight = None
+    notes: tuple[str, ...] = ()
     if rules.weights is not None:
         weight = _read_complete(source, rules.weights, "--weights", rows)
         if not weight.any():
             raise DataError(f"--weights: {rules.weights!r} is 0 in all rows")
+        counted = weight > 0
+        left_out = counted.size - np.count_nonzero(counted)
+        if left_out:
+            notes = (f"{left_out} row{'' if left_out == 1 else 's'} of weight 0 left out",)
+        rows = rows[counted]
+        event = event[counted]
+        weight = weight[counted]
     y = event.astype(np.int64)
     if rules.time is None:
         if rules.horizon is not None:
             raise DataError("--horizon is about times: give their column with --time")
-        return FollowedRows(rows, y, None, weight, None)
+        return FollowedRows(rows, y, None, weight, None, notes)
     from sparseauc.survival import SurvivalTimes
 
     times = SurvivalTimes(_read_complete(source, rules.time, "--time", rows), event)
@@ -80,14 +89,15 @@ def follow_rows(
         )
     try:
         times.check_pairs(weight)
-        horizon = times.check_horizon(rules.horizon)
+        horizon = times.check_horizon(rules.horizon, weight)
     except InputError as error:
         option = "--horizon" if str(error).startswith(("horizon", "no event comes")) else "--time"
         raise DataError(f"{option} {rules.time!r}: {error}".replace(" y holds", "")) from None
     found = FollowUp(rules.time, label, horizon, rules.within)
     if not rules.within:
-        return FollowedRows(rows, y, times, weight, found)
-    return _ask_at_horizon(rows, times, weight, found)
+        return FollowedRows(rows, y, times, weight, found, notes)
+    known = _ask_at_horizon(rows, times, weight, found)
+    return replace(known, notes=notes + known.notes)
 
 
 def _ask_at_horizon(
