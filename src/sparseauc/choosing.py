@@ -1,26 +1,119 @@
-"""Choosing k, ridge, columns and coefficients by cross-validation."""
+"""Choosing a list: of given length by its loss, or its length and ridge too by cross-validation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
+from joblib import Parallel
 from scipy.stats import rankdata
 
 from .cross_validation import CVResult, CVTask, Family, Kind, cross_validate, mean_over_rounds
 from .defaults import CLIP, LEAST_GAINS
 from .errors import InputError
-from .moments.base import Quadratic
+from .moments.base import NotGathered, Quadratic, StandardisedGram
 from .path.folds import fold_standard_error
-from .path.path import Progress, SparseAUCPath
+from .path.path import Progress, SparseAUCPath, find_paths
 from .path.rules import Rule, choose, smooth_over_lengths
+from .solvers.certificate import Certificate, certify
+from .solvers.exchange import Solution, solve_on
 from .solvers.restrictions import Restrictions
 from .transforms import Transform, is_small, learn_transforms
 from .utils.types import Array, Indices
 
 # Largest number of values of the tables of all folds together, each transformed on its own.
 _MOST_VALUES = 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenList:
+    """A list of columns, fitted to a quadratic.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d,)
+        Of all columns, on the original scale.
+    objective : float
+        Loss of coefficients of least loss on the same columns.
+    quadratic : Quadratic
+    scale : ndarray of shape (d,)
+        Deviations by which columns were divided.
+    restrictions : Restrictions
+        Limits of the list, without required columns that can have no coefficient.
+    """
+
+    coef: npt.NDArray[Any]
+    objective: float
+    quadratic: Quadratic
+    scale: Array
+    restrictions: Restrictions
+
+    @classmethod
+    def of_solution(
+        cls,
+        solution: Solution,
+        quadratic: Quadratic,
+        scale: Array,
+        restrictions: Restrictions,
+        dtype: Any,
+    ) -> Self:
+        """Bring a solution to the original scale."""
+        coef = np.zeros(scale.size)
+        coef[solution.support] = solution.coef / scale[solution.support]
+        coef = coef.astype(dtype, copy=False)
+        return cls(coef, quadratic.loss(coef), quadratic, scale, restrictions)
+
+
+def choose_list(
+    quadratic: Quadratic,
+    k: int,
+    alpha: float,
+    restrictions: Restrictions,
+    dtype: Any,
+    *,
+    one_thread: bool,
+) -> ChosenList:
+    """Choose k columns and their coefficients by a quadratic."""
+    ks = np.array([k])
+    alphas = np.array([float(alpha)])
+    while True:
+        (path,) = find_paths(
+            Parallel(), [quadratic], ks, alphas, restrictions, one_thread=one_thread
+        )
+        solution = path.solutions[0][0]
+        lost = restrictions.lost(solution.support)
+        if lost.size == 0:
+            return ChosenList.of_solution(solution, quadratic, path.scale, restrictions, dtype)
+        restrictions = restrictions.without_fixed(lost)
+
+
+def certify_list(
+    known: ChosenList, k: int, alpha: float, time_limit: float
+) -> tuple[Certificate, ChosenList]:
+    """Bound the loss of all lists, and return the best list that is met."""
+    quadratic = known.quadratic
+    restrictions = known.restrictions
+    gram = StandardisedGram(quadratic)
+    support = np.flatnonzero(known.coef)
+    try:
+        start = solve_on(gram.block(support, support), gram.delta[support], support, alpha)
+        while True:
+            proof = certify(gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit)
+            lost = restrictions.lost(proof.solution.support)
+            if lost.size == 0:
+                break
+            restrictions = restrictions.without_fixed(lost)
+    except NotGathered:
+        raise InputError(
+            "certify needs all columns of H, which are too many to be kept for rows that are "
+            "read in chunks: choose among fewer columns"
+        ) from None
+    found = ChosenList.of_solution(
+        proof.solution, quadratic, gram.scale, restrictions, known.coef.dtype
+    )
+    return proof, found
 
 
 @dataclass(frozen=True)
@@ -68,18 +161,12 @@ class Choice:
         What the list may cost.
     path : SparseAUCPath
         The lists of all k on all rows, at the ridge chosen.
-    coef : ndarray of shape (d,)
-        Coefficients on all rows.
-    objective : float
-        Loss of coefficients of least loss on the same columns.
-    quadratic : Quadratic
-        Of all rows.
+    chosen : ChosenList
+        Its list and coefficients, on all rows.
     transform : Transform or None
         What is done to columns first.
     rounds : ndarray of shape (n, n_rounds)
         Score of each row by models fitted without it; NaN where a round has none.
-    restrictions : Restrictions
-        Those of the task, without required columns that can have no coefficient.
     n_splits, n_repeats, score_error
         Of the cross-validation.
     """
@@ -91,12 +178,9 @@ class Choice:
     score: float
     budget: float | None
     path: SparseAUCPath
-    coef: Array
-    objective: float
-    quadratic: Quadratic
+    chosen: ChosenList
     transform: Transform | None
     rounds: Array
-    restrictions: Restrictions
     n_splits: int
     n_repeats: float
     score_error: float
@@ -116,22 +200,24 @@ def choose_by_validation(task: CVTask, how: Procedure) -> Choice:
         path = found.path_at(alpha)
         solution = path.solutions[0][tried.place]
         restrictions = task.restrictions
-        lost = np.setdiff1d(restrictions.fixed, solution.support)
+        lost = restrictions.lost(solution.support)
         if lost.size == 0:
             break
         # Lists of the folds, too, are without required columns that can have no coefficient.
         task = replace(task, restrictions=restrictions.without_fixed(lost))
-    coef = path.coef_of(solution)
-    objective = found.quadratic.loss(coef)
+    chosen = ChosenList.of_solution(solution, found.quadratic, path.scale, restrictions, np.float64)
     if tried.family.kind == "logistic":
+        coef = chosen.coef.copy()
         ridge = float(tried.family.ridges[tried.place])
         coef[solution.support] = found.logistic_coef(solution.support, ridge)
+        chosen = replace(chosen, coef=coef)
     k = int(found.ks[tried.place])
     budget = None
     if restrictions.budgets is not None:
         budget = float(restrictions.budgets[tried.place])
         if np.unique(restrictions.budgets).size > 1:
-            k = restrictions.count(np.flatnonzero(coef))
+            k = restrictions.count(np.flatnonzero(chosen.coef))
+        chosen = replace(chosen, restrictions=replace(restrictions, budgets=np.array([budget])))
     return Choice(
         cv_results=tried.results,
         index=tried.index,
@@ -140,12 +226,9 @@ def choose_by_validation(task: CVTask, how: Procedure) -> Choice:
         score=float(tried.results["mean_test_score"][tried.index]),
         budget=budget,
         path=path,
-        coef=coef,
-        objective=objective,
-        quadratic=found.quadratic,
+        chosen=chosen,
         transform=None if tried.transforms is None else tried.transforms[-1],
         rounds=found.out_of_fold(tried.family, tried.place),
-        restrictions=restrictions,
         n_splits=found.n_splits,
         n_repeats=task.plan.n_repeats,
         score_error=found.score_error,

@@ -237,7 +237,7 @@ class Limits:
         """Return the value of each column in a field such as ``families``; None for none."""
         return _Columns(n_features, names).labels(getattr(self, field), field)
 
-    def restrict(
+    def resolve(
         self,
         n_features: int,
         names: Any = None,

@@ -249,7 +249,7 @@ def _select_halves(
     if not settings.stability_pairs or not chooses_by_exchanges(classifier):
         return None
     limits = Limits() if classifier.limits is None else classifier.limits
-    found = limits.restrict(classifier.n_features_in_)
+    found = limits.resolve(classifier.n_features_in_)
     k = found.count(np.flatnonzero(classifier.coef_[0]))
     every = found.count(np.arange(classifier.n_features_in_))
     if k <= found.count(found.fixed) or k >= every:

@@ -61,7 +61,7 @@ def limits_for(table: Table, limits: Limits) -> Limits:
     try:
         expanded = replace(limits, **found)
         # What is wrong with them is said here, where columns have names.
-        expanded.restrict(len(table.inputs), table.columns, budgets=limits.budgets)
+        expanded.resolve(len(table.inputs), table.columns, budgets=limits.budgets)
     except InputError as error:
         raise DataError(str(error)) from None
     return expanded

@@ -1,5 +1,6 @@
 """Lists that are nearly as good against all lists there are."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,7 @@ from sparseauc.moments.base import StandardisedGram
 from sparseauc.selection import near_equal_lists
 from sparseauc.solvers import certificate
 from sparseauc.solvers.exchange import solve_on
+from sparseauc.solvers.restrictions import Restrictions
 
 
 def naive_lists(X, y, k, alpha, within, fixed=(), excluded=()):
@@ -153,7 +155,7 @@ def test_names_and_a_worse_list_than_the_best():
     # A list that is not the best leads to the best.
     best = np.flatnonzero(SparseAUCClassifier(k=3).fit(X, y).coef_[0])
     worse = SparseAUCClassifier(k=3, limits=Limits(exclude=best[:1])).fit(X, y)
-    worse.limits = None
+    worse._fitted = replace(worse._fitted, restrictions=Restrictions())
     there = near_equal_lists(worse, X, y, within=0.0)
     assert set(there.lists) == set(naive_lists(X, y, 3, 1.0, 0.0))
 

@@ -4,9 +4,8 @@ from ..path.rules import ChanceWarning
 from ._base import SparseLinearClassifier as SparseLinearClassifier
 from ._lists import EmptyListWarning, RequiredColumnWarning
 from ._lists import apply_fitted_strata as apply_fitted_strata
-from ._lists import fitted_restrictions as fitted_restrictions
 from ._lists import record_strata as record_strata
-from ._lists import ridge_of as ridge_of
+from ._lists import resolve_limits as resolve_limits
 from ._mean_difference import MeanDifferenceClassifier
 from ._sht_auc import SHTAUCClassifier
 from ._sparse_auc import SparseAUCClassifier

@@ -184,7 +184,7 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _forget_fit(self) -> None:
         """Remove everything that a fit has set."""
         for name in list(vars(self)):
-            if (name.endswith("_") and not name.startswith("__")) or name == "_stream":
+            if (name.endswith("_") and not name.startswith("__")) or name in ("_fitted", "_stream"):
                 delattr(self, name)
 
     def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:

@@ -1,4 +1,4 @@
-"""Parts of the models that choose columns by exchanges: limits, strata, fits and proofs.
+"""Parts of the models that choose columns by exchanges: strata, limits, lengths, fitted attributes.
 
 Functions take a model for its parameters and fitted attributes, and return results; those whose
 name begins with ``record`` set fitted attributes.
@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
-from joblib import Parallel
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..choosing import Choice
+from ..choosing import Choice, ChosenList, certify_list
 from ..chunks import Chunks
 from ..defaults import LENGTHS, ROWS_FOR_LENGTHS
 from ..errors import InputError
 from ..limits import Limits, budgets_to_try
 from ..moments import Moments
-from ..moments.base import NotGathered, Quadratic, StandardisedGram
+from ..moments.base import Quadratic
 from ..outcome import Outcome
-from ..path.path import SparseAUCPath, check_lengths, find_paths, whole_numbers
+from ..path.path import check_lengths, spread_budgets, whole_numbers
 from ..path.rules import ChanceWarning, score_by_others
-from ..solvers.certificate import Certificate, certify
-from ..solvers.exchange import solve_on
 from ..solvers.restrictions import Restrictions
 from ..strata import Weighting, check_weighting
 from ..utils.text import listed
@@ -66,6 +62,22 @@ class EmptyListWarning(UserWarning):
     """No column is on the list, and all rows have the same score."""
 
 
+@dataclass(frozen=True, eq=False)
+class FittedLimits:
+    """What a fitted list was chosen with, which questions about it need once more.
+
+    Attributes
+    ----------
+    alpha : float
+        The ridge.
+    restrictions : Restrictions
+        Without required columns that can have no coefficient.
+    """
+
+    alpha: float
+    restrictions: Restrictions
+
+
 # ------------------------------------------------------------------------------------- strata
 
 
@@ -96,66 +108,41 @@ def _labels(X: Any, strata: Any) -> Any:
     return X.labels(strata, "strata") if isinstance(X, Chunks) else strata
 
 
-# ------------------------------------------------------------------------------------- limits
+# ------------------------------------------------------------------------- limits and lengths
 
 
-def class_means(quadratic: Quadratic, dtype: Any) -> tuple[Floats, Floats]:
-    """Return the means of the positives and of the negatives, in the type of coefficients."""
-    assert isinstance(quadratic, Moments)
-    positive, negative = quadratic.means
-    return positive.astype(dtype), negative.astype(dtype)
-
-
-def restrict(model: Any, budgets: Any = None, missing: Indices = _NONE) -> Restrictions:
-    """Bring the limits to the columns, with a budget for each list of a path."""
-    if model.limits is None:
-        return Restrictions(_NONE, missing)
+def resolve_limits(model: Any, missing: Indices = _NONE) -> Restrictions:
+    """Bring the limits of a model to its columns; ``missing`` ones cannot be chosen."""
+    limits = Limits() if model.limits is None else model.limits
     names = getattr(model, "feature_names_in_", None)
-    found: Restrictions = model.limits.restrict(
-        model.n_features_in_, names, budgets=budgets, missing=missing
+    found: Restrictions = limits.resolve(
+        model.n_features_in_, names, budgets=limits.budgets, missing=missing
     )
     return found
 
 
-def fitted_restrictions(model: Any) -> Restrictions:
-    """Return the limits of the fitted list, as solvers take them."""
-    budget = getattr(model, "budget_", getattr(model.limits, "budget", None))
-    found = restrict(model, None if budget is None else np.atleast_1d(budget))
-    return found.without_fixed(getattr(model, "not_included_", _NONE))
-
-
-def ridge_of(model: Any) -> float:
-    """Return the ridge of a fitted list."""
-    return float(model.alpha_ if hasattr(model, "alpha_") else model.alpha)
-
-
 def check_limits(model: Any, missing: Indices = _NONE) -> tuple[int, Restrictions]:
     """Return the length of the one list, and its limits; ``missing`` columns may not be chosen."""
-    budgets = None if model.limits is None else model.limits.budgets
-    if model.limits is not None and isinstance(model.limits.budget, tuple):
+    restrictions = resolve_limits(model, missing)
+    if restrictions.budgets is not None and isinstance(model.limits.budget, tuple):
         raise InputError(
             f"budget must be one number: {type(model).__name__}CV chooses among several"
         )
-    restrictions = restrict(model, budgets, missing)
     if restrictions.excluded.size == model.n_features_in_:
         raise InputError(
             "the moments carry no column of H to choose from: name some in "
             "class_moments(X, y).summary(columns)"
         )
-    n_fixed, most = _size_bounds(model, restrictions, model.k)
-    if n_fixed > model.k:
-        raise InputError(f"always_include names {n_fixed} columns, more than k={model.k}")
-    return min(model.k, most), restrictions
+    fewest = restrictions.count(restrictions.fixed)
+    if fewest > model.k:
+        raise InputError(f"always_include names {fewest} columns, more than k={model.k}")
+    return min(model.k, _most_columns(model, restrictions, model.k)), restrictions
 
 
-def _size_bounds(model: Any, restrictions: Restrictions, k: int) -> tuple[int, int]:
-    """Columns that a list must have, and can have, with a warning if these are fewer than k."""
+def _most_columns(model: Any, restrictions: Restrictions, k: int) -> int:
+    """Count the columns that a list can have, with a warning if they are fewer than k."""
     d = model.n_features_in_
-    fewest = 0
-    most = d - restrictions.excluded.size
-    if model.limits is not None:
-        fewest = restrictions.count(restrictions.fixed)
-        most = restrictions.most_columns(d)
+    most = restrictions.most_columns(d)
     # That the budget ends a list before k does is its purpose.
     if k > most and restrictions.budgets is None:
         few = f"n_features={d}" if most == d else f"the {most} that the limits allow"
@@ -164,7 +151,7 @@ def _size_bounds(model: Any, restrictions: Restrictions, k: int) -> tuple[int, i
             UserWarning,
             stacklevel=frames_of_ours(),
         )
-    return fewest, most
+    return most
 
 
 def check_ridges(alphas: Any, default: Sequence[float]) -> Array:
@@ -182,89 +169,72 @@ def lengths_to_try(model: Any, n_informative: int) -> tuple[Indices, Restriction
     allow.
     """
     d = model.n_features_in_
-    budgets = None if model.limits is None else model.limits.budgets
-    restrictions = restrict(model, budgets)
+    restrictions = resolve_limits(model)
+    budgets = restrictions.budgets
     if model.ks is None:
         ks = LENGTHS[max(n_informative, ROWS_FOR_LENGTHS[0]) >= ROWS_FOR_LENGTHS]
-        n_fixed, available = _size_bounds(model, restrictions, 0)
         if restrictions.groups is not None:  # a group takes the rows of its columns, on average
             ks = ks[ks <= max(1, ks[-1] * np.unique(restrictions.groups).size // d)]
-        smallest = max(1, n_fixed)
-        ks = np.unique(np.clip(ks, smallest, max(smallest, available)))
+        smallest = max(1, restrictions.count(restrictions.fixed))
+        largest = max(smallest, _most_columns(model, restrictions, 0))
+        ks = np.unique(np.clip(ks, smallest, largest))
     else:
         ks = whole_numbers(model.ks, "ks")
-        _, available = _size_bounds(model, restrictions, int(ks.max(initial=0)))
-        if available < ks.max(initial=0):
-            few_enough = ks[ks <= available]
-            ks = few_enough if few_enough.size else np.array([available])
+        longest = int(ks.max(initial=0))
+        most = _most_columns(model, restrictions, longest)
+        if most < longest:
+            few_enough = ks[ks <= most]
+            ks = few_enough if few_enough.size else np.array([most])
         check_lengths(ks, d, restrictions)
-    if budgets is None:
-        return ks, restrictions
-    if budgets.size == 1 and model.ks is None:
+    if budgets is not None and budgets.size == 1 and model.ks is None:
         budgets = budgets_to_try(float(budgets[0]), restrictions, d)
-    if budgets.size > 1:
-        ks = ks[-1:]
-    ks, budgets = np.broadcast_arrays(ks, budgets)
-    return ks, replace(restrictions, budgets=budgets)
+    return spread_budgets(ks, budgets, restrictions)
 
 
-# --------------------------------------------------------------------------------------- fits
+# ------------------------------------------------------------------------- fitted attributes
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenList:
-    """A list of columns, fitted to a quadratic.
+def class_means(quadratic: Quadratic, dtype: Any) -> tuple[Floats, Floats]:
+    """Return the means of the positives and of the negatives, in the type of coefficients."""
+    assert isinstance(quadratic, Moments)
+    positive, negative = quadratic.means
+    return positive.astype(dtype), negative.astype(dtype)
 
-    Attributes
-    ----------
-    coef : ndarray of shape (d,)
-        Of all columns, on the original scale.
-    quadratic : Quadratic
-    scale : ndarray of shape (d,)
-        Deviations by which columns were divided.
-    restrictions : Restrictions
-        Limits of the list, without required columns that can have no coefficient.
+
+def record_list(model: Any, found: ChosenList, alpha: float, known: Indices = _NONE) -> None:
+    """Set what is known of the list but its coefficients; warn of what it lacks.
+
+    ``known`` are required columns of whose absence was warned before.
     """
-
-    coef: npt.NDArray[Any]
-    quadratic: Quadratic
-    scale: Array
-    restrictions: Restrictions
-
-
-def choose_list(
-    quadratic: Quadratic,
-    k: int,
-    alpha: float,
-    restrictions: Restrictions,
-    dtype: Any,
-    *,
-    one_thread: bool,
-) -> ChosenList:
-    """Choose k columns and their coefficients by a quadratic."""
-    ks = np.array([k])
-    alphas = np.array([float(alpha)])
-    while True:
-        (path,) = find_paths(
-            Parallel(), [quadratic], ks, alphas, restrictions, one_thread=one_thread
+    model.objective_ = found.objective
+    model.scale_ = found.scale
+    model._fitted = FittedLimits(float(alpha), found.restrictions)
+    chosen = np.flatnonzero(found.coef)
+    if chosen.size == 0:
+        warnings.warn(
+            "no column is on the list, and all rows have the same score: the columns are "
+            "constant, or their signs contradict the data",
+            EmptyListWarning,
+            stacklevel=frames_of_ours(),
         )
-        lost = np.setdiff1d(restrictions.fixed, path.solutions[0][0].support)
-        if lost.size == 0:
-            return _list_of(path, quadratic, restrictions, dtype)
-        restrictions = restrictions.without_fixed(lost)
+    if found.restrictions.costs is not None:
+        model.cost_ = found.restrictions.cost_of(chosen)
+    model.not_included_ = resolve_limits(model).lost(chosen)
+    if np.isin(model.not_included_, known).all():
+        return
+    names = getattr(model, "feature_names_in_", np.arange(found.coef.size))
+    shown = listed([repr(name) for name in names[model.not_included_].tolist()])
+    warnings.warn(
+        f"always_include: {shown} cannot be on the list, as no coefficient but 0 is possible "
+        "(a constant column, one that others make redundant, or a sign that the data "
+        "contradict); other columns take the place",
+        RequiredColumnWarning,
+        stacklevel=frames_of_ours(),
+    )
 
 
-def _list_of(
-    path: SparseAUCPath, quadratic: Quadratic, restrictions: Restrictions, dtype: Any
-) -> ChosenList:
-    coef = path.coef_of(path.solutions[0][0]).astype(dtype, copy=False)
-    return ChosenList(coef, quadratic, path.scale, restrictions)
-
-
-def prove(
-    model: Any, quadratic: Quadratic, missing: Indices, time_limit: float
-) -> tuple[Certificate, ChosenList]:
-    """Bound the loss of all lists, and return the best list that is met."""
+def record_proof(model: Any, quadratic: Quadratic, missing: Indices, time_limit: float) -> Floats:
+    """Bound the loss of all lists, and set what was proven; return the best coefficients met."""
     if not time_limit >= 0:
         raise InputError(f"time_limit must be 0 or more seconds, got {time_limit}")
     if model.limits is not None and model.limits.column_groups is not None:
@@ -272,43 +242,19 @@ def prove(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to warn of was said by the fit
         k, restrictions = check_limits(model, missing)
-    gram = StandardisedGram(quadratic)
-    alpha = float(model.alpha)
-    known = np.flatnonzero(model.coef_[0])
-    lost = getattr(model, "not_included_", _NONE)
-    try:
-        start = solve_on(gram.block(known, known), gram.delta[known], known, alpha)
-        while True:
-            restrictions = restrictions.without_fixed(lost)
-            proof = certify(gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit)
-            lost = np.setdiff1d(restrictions.fixed, proof.solution.support)
-            if lost.size == 0:
-                break
-    except NotGathered:
-        raise InputError(
-            "certify needs all columns of H, which are too many to be kept for rows that are "
-            "read in chunks: choose among fewer columns"
-        ) from None
-    path = SparseAUCPath(np.array([k]), np.array([alpha]), gram.scale, [[proof.solution]])
-    return proof, _list_of(path, quadratic, restrictions, model.coef_.dtype)
-
-
-# ------------------------------------------------------------------------- fitted attributes
-
-
-def record_list(model: Any, found: ChosenList) -> None:
-    """Set what is known of the list but its coefficients, which are set before."""
-    model.objective_ = found.quadratic.loss(found.coef)
-    model.scale_ = found.scale
-    _record_columns(model, found.coef, found.restrictions)
-
-
-def record_proof(model: Any, proof: Certificate, found: ChosenList) -> None:
-    """Set what was proven of the list."""
+    known = ChosenList(
+        coef=model.coef_[0],
+        objective=model.objective_,
+        quadratic=quadratic,
+        scale=model.scale_,
+        restrictions=restrictions.without_fixed(model.not_included_),
+    )
+    proof, found = certify_list(known, k, float(model.alpha), time_limit)
     model.lower_bound_ = proof.lower_bound
     model.optimality_gap_ = proof.gap
     model.certificate_status_ = proof.status
-    record_list(model, found)
+    record_list(model, found, model.alpha, known=model.not_included_)
+    return found.coef
 
 
 def record_choice(model: Any, choice: Choice) -> None:
@@ -323,8 +269,6 @@ def record_choice(model: Any, choice: Choice) -> None:
     if choice.budget is not None:
         model.budget_ = choice.budget
     model.path_ = choice.path
-    model.scale_ = choice.path.scale
-    model.objective_ = choice.objective
     model.out_of_fold_scores_ = choice.out_of_fold_scores
     model.clip_limits_ = None
     model.log_offsets_ = None
@@ -332,34 +276,7 @@ def record_choice(model: Any, choice: Choice) -> None:
         model.clip_limits_ = choice.transform.limits
         if choice.transform.logs:
             model.log_offsets_ = choice.transform.offsets
-    _record_columns(model, choice.coef, choice.restrictions)
-
-
-def _record_columns(model: Any, coef: npt.NDArray[Any], restrictions: Restrictions) -> None:
-    """Set what the list costs, and which required columns are not on it; warn of these."""
-    chosen = np.flatnonzero(coef)
-    if chosen.size == 0:
-        warnings.warn(
-            "no column is on the list, and all rows have the same score: the columns are "
-            "constant, or their signs contradict the data",
-            EmptyListWarning,
-            stacklevel=frames_of_ours(),
-        )
-    if restrictions.costs is not None:
-        model.cost_ = restrictions.cost_of(chosen)
-    known = getattr(model, "not_included_", _NONE)
-    model.not_included_ = np.setdiff1d(restrict(model).fixed, chosen)
-    if np.isin(model.not_included_, known).all():
-        return
-    names = getattr(model, "feature_names_in_", np.arange(coef.size))
-    shown = listed([repr(name) for name in names[model.not_included_].tolist()])
-    warnings.warn(
-        f"always_include: {shown} cannot be on the list, as no coefficient but 0 is possible "
-        "(a constant column, one that others make redundant, or a sign that the data "
-        "contradict); other columns take the place",
-        RequiredColumnWarning,
-        stacklevel=frames_of_ours(),
-    )
+    record_list(model, choice.chosen, choice.alpha)
 
 
 def report_choice(model: Any, choice: Choice, kind: str, measure: str) -> None:

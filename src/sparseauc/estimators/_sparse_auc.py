@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..choosing import choose_list
 from ..chunks import Chunks, score_chunks
 from ..defaults import CALIBRATION_RIDGE
 from ..errors import InputError
@@ -19,9 +20,7 @@ from ._lists import (
     LIST_CONSTRAINTS,
     apply_fitted_strata,
     check_limits,
-    choose_list,
     class_means,
-    prove,
     record_list,
     record_proof,
     record_strata,
@@ -180,7 +179,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         chunked = isinstance(X, Chunks)
         found = choose_list(moments, k, self.alpha, restrictions, X.dtype, one_thread=chunked)
         self._set_fitted(found.coef, *class_means(moments, X.dtype))
-        record_list(self, found)
+        record_list(self, found, self.alpha)
         _balance_threshold(self, X, positive, weight)
         if chunked:
             self.n_passes_ = X.n_passes
@@ -245,7 +244,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         k, restrictions = check_limits(self, _missing(moments))
         found = choose_list(moments, k, self.alpha, restrictions, np.float64, one_thread=True)
         self._set_fitted(found.coef, *class_means(moments, np.float64))
-        record_list(self, found)
+        record_list(self, found, self.alpha)
         return self
 
     @names_columns
@@ -288,13 +287,12 @@ class SparseAUCClassifier(SparseLinearClassifier):
         """
         check_is_fitted(self, "coef_")
         moments, missing = self._moments_to_certify(X, y, sample_weight, strata)
-        proof, found = prove(self, moments, missing, time_limit)
+        coef = record_proof(self, moments, missing, time_limit)
         threshold = self.intercept_
-        same_columns = np.array_equal(found.coef != 0, self._get_support_mask())
-        self._set_fitted(found.coef, *class_means(moments, found.coef.dtype))
+        same_columns = np.array_equal(coef != 0, self._get_support_mask())
+        self._set_fitted(coef, *class_means(moments, coef.dtype))
         if same_columns:
             self.intercept_ = threshold
-        record_proof(self, proof, found)
         return self
 
     def _moments_to_certify(

@@ -273,8 +273,8 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         if chunked:
             self.auc_error_ = choice.score_error
             self.n_passes_ = X.n_passes
-        coef = choice.coef.astype(X.dtype, copy=False)
-        self._set_fitted(coef, *class_means(choice.quadratic, X.dtype))
+        coef = choice.chosen.coef.astype(X.dtype, copy=False)
+        self._set_fitted(coef, *class_means(choice.chosen.quadratic, X.dtype))
         score_in_log_odds(self, choice.rounds, positive, weight)
         report_choice(self, choice, f", {self.coefficients_} coefficients", "AUC")
         validated = np.flatnonzero(~np.isnan(self.out_of_fold_scores_))

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_weights
-from ..choosing import Procedure, choose_by_validation
+from ..choosing import Procedure, choose_by_validation, choose_list
 from ..cross_validation import CVTask
 from ..defaults import CONCORDANCE_ALPHAS, CONCORDANCE_SMOOTHING, WIDE_CONCORDANCE_ALPHAS
 from ..errors import InputError
@@ -32,9 +32,7 @@ from ._lists import (
     apply_fitted_strata,
     check_limits,
     check_ridges,
-    choose_list,
     lengths_to_try,
-    prove,
     record_choice,
     record_list,
     record_proof,
@@ -277,7 +275,7 @@ class SparseConcordance(ConcordanceModel):
         quadratic = outcome.quadratic(X)
         found = choose_list(quadratic, k, self.alpha, restrictions, X.dtype, one_thread=False)
         self._set_centred(found.coef, quadratic)
-        record_list(self, found)
+        record_list(self, found, self.alpha)
         return self
 
     @names_columns
@@ -312,10 +310,8 @@ class SparseConcordance(ConcordanceModel):
             raise InputError("X has other columns than that of the fit")
         outcome = apply_fitted_strata(self, Times(times, weight), X, strata)
         quadratic = outcome.quadratic(X)
-        proof, found = prove(self, quadratic, _NONE, time_limit)
-        self._set_centred(found.coef, quadratic)
-        record_proof(self, proof, found)
-        return self
+        coef = record_proof(self, quadratic, _NONE, time_limit)
+        return self._set_centred(coef, quadratic)
 
 
 class SparseConcordanceCV(ConcordanceModel):
@@ -481,11 +477,11 @@ class SparseConcordanceCV(ConcordanceModel):
         self.hazards_ = ProportionalHazards.fit(self.out_of_fold_scores_, times, weight)
         report_choice(self, choice, "", "concordance")
         warn_of_chance(self, choice, outcome.chance_error, smoothing, "concordance")
-        coef = choice.coef.astype(X.dtype, copy=False)
+        coef = choice.chosen.coef.astype(X.dtype, copy=False)
         slope = self.hazards_.slope
         if slope > 0:
             coef = (slope * coef).astype(coef.dtype, copy=False)
             self.out_of_fold_scores_ = slope * self.out_of_fold_scores_
             self.hazards_ = replace(self.hazards_, slope=1.0)
         self.out_of_fold_scores_ = rows.spread(self.out_of_fold_scores_)
-        return self._set_centred(coef, choice.quadratic)
+        return self._set_centred(coef, choice.chosen.quadratic)

@@ -71,10 +71,7 @@ class SparseAUCPath:
 
     def coef(self, k: int, alpha: float, budget: float | None = None) -> Array:
         """Coefficients of all columns on the original scale."""
-        return self.coef_of(self._solution(k, alpha, budget))
-
-    def coef_of(self, solution: Solution) -> Array:
-        """Coefficients of all columns on the original scale, of one of the solutions."""
+        solution = self._solution(k, alpha, budget)
         coef = np.zeros(self.scale.size)
         coef[solution.support] = solution.coef / self.scale[solution.support]
         return coef
@@ -311,18 +308,14 @@ def sparse_auc_path(
     d = moments.n_features
     limits = Limits() if limits is None else limits
     budgets = limits.budgets
-    restrictions = limits.restrict(d, budgets=budgets)
+    restrictions = limits.resolve(d, budgets=budgets)
     if ks is None:
         counted = restrictions.fixed, np.arange(d), restrictions.excluded
         least, most, off = map(restrictions.count, counted)
         ks = np.arange(max(1, least), min(50, most - off) + 1)
     sizes = whole_numbers(ks, "ks")
     check_lengths(sizes, d, restrictions)
-    if budgets is not None:
-        if budgets.size > 1:
-            sizes = sizes[-1:]
-        sizes, budgets = np.broadcast_arrays(sizes, budgets)
-        restrictions = replace(restrictions, budgets=budgets)
+    sizes, restrictions = spread_budgets(sizes, budgets, restrictions)
     ridges = np.atleast_1d(np.asarray(alphas, np.float64))
     if ridges.size == 0:
         raise InputError("alphas is empty: give at least one ridge")
@@ -357,3 +350,15 @@ def check_lengths(ks: Indices, d: int, restrictions: Restrictions) -> None:
         raise InputError(f"k={ks[0]} is less than the {n_fixed} columns always included")
     if ks[-1] > available:
         raise InputError(f"k={ks[-1]} is more than the {available} columns there are")
+
+
+def spread_budgets(
+    ks: Indices, budgets: Array | None, restrictions: Restrictions
+) -> tuple[Indices, Restrictions]:
+    """Give each length its budget; along several budgets all lists have the largest length."""
+    if budgets is None:
+        return ks, restrictions
+    if budgets.size > 1:
+        ks = ks[-1:]
+    ks, budgets = np.broadcast_arrays(ks, budgets)
+    return ks, replace(restrictions, budgets=budgets)

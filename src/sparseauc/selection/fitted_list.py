@@ -21,8 +21,6 @@ from ..estimators import (
     SparseConcordance,
     SparseConcordanceCV,
     apply_fitted_strata,
-    fitted_restrictions,
-    ridge_of,
 )
 from ..moments.base import Quadratic, StandardisedGram
 from ..outcome import Binary, Outcome, Times
@@ -121,13 +119,13 @@ class FittedList:
         outcome = apply_fitted_strata(model, outcome, X, counted.take(strata, "strata"))
         gram = StandardisedGram(outcome.quadratic(X))
         _check_same_rows(model, gram.scale, weighted=sample_weight is not None)
-        restrictions = fitted_restrictions(model)
+        restrictions = model._fitted.restrictions
         return cls(
             X=X,
             outcome=outcome,
             gram=gram,
             support=support,
-            alpha=ridge_of(model),
+            alpha=model._fitted.alpha,
             restrictions=restrictions.without_groups(support),
             names=getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
             kept=restrictions.grouped,

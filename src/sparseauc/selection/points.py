@@ -17,7 +17,6 @@ import numpy.typing as npt
 from ..cross_validation import mean_over_rounds
 from ..curves import binomial_limits, fit_calibration
 from ..errors import InputError
-from ..estimators import fitted_restrictions
 from ..outcome import Binary, Times
 from ..path.folds import Split
 from ..path.path import path_of_moments
@@ -442,7 +441,7 @@ def _as_model(fitted: FittedList, model: Any, found: _Points, risk: _Risk, left_
     other.out_of_fold_scores_ = fitted.counted.spread(out_of_fold)
     vars(other).update(risk.kept)
     if hasattr(model, "cost_"):
-        other.cost_ = fitted_restrictions(model).cost_of(np.flatnonzero(other.points_))
+        other.cost_ = model._fitted.restrictions.cost_of(np.flatnonzero(other.points_))
     for gone in ("optimality_gap_", "lower_bound_", "certificate_status_"):
         vars(other).pop(gone, None)
     return other

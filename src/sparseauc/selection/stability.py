@@ -16,8 +16,8 @@ from ..errors import InputError
 from ..estimators import (
     SparseAUCClassifier,
     SparseConcordance,
-    fitted_restrictions,
     record_strata,
+    resolve_limits,
 )
 from ..limits import Limits
 from ..outcome import Binary, Outcome, Times
@@ -220,7 +220,7 @@ def stability_selection(
     else:
         X, positive, weight, rows = model._check_training_data(X, y, sample_weight)
         outcome = Binary(positive, weight)
-    restrictions = fitted_restrictions(model)
+    restrictions = resolve_limits(model)
     n_fixed = restrictions.count(restrictions.fixed)
     d = X.shape[1]
     check_lengths(np.array([k]), d, restrictions)

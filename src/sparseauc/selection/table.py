@@ -10,7 +10,6 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError
-from ..estimators import fitted_restrictions
 from ..limits import Limits
 from ..transforms import transform_columns
 from ..utils.types import Array, Indices
@@ -161,10 +160,9 @@ def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices
         labels = limits.labels("families", d, known)
         table["family"] = ["" if labels[j] is None else labels[j] for j in chosen.tolist()]
     if hasattr(model, "cost_"):
-        restrictions = fitted_restrictions(model)
         table["cost"] = 0.0
         for place, column in enumerate(chosen[order].tolist()):
-            (table.loc[order[place], "cost"],) = restrictions.extra_costs(
+            (table.loc[order[place], "cost"],) = model._fitted.restrictions.extra_costs(
                 chosen[order[:place]], np.array([column])
             )
 

@@ -36,6 +36,10 @@ class Restrictions:
     # What a list may cost, for each point of a path. With costs only.
     budgets: Array | None = None
 
+    def lost(self, support: Indices) -> Indices:
+        """Fixed columns that are not on a list, as they can have no coefficient."""
+        return np.setdiff1d(self.fixed, support)
+
     def without_fixed(self, lost: Indices) -> Self:
         """The same, where some fixed columns leave their places and costs to others."""
         return replace(self, fixed=np.setdiff1d(self.fixed, lost)) if lost.size else self
