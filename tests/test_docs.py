@@ -22,7 +22,7 @@ from sparseauc.datasets import make_patients
 from sparseauc_app.cli import app, demo
 from sparseauc_app.cli.errors import ExitCode
 from sparseauc_app.cli.fit import Fitting
-from sparseauc_app.evaluation import baselines, learning
+from sparseauc_app.evaluation import alternatives
 
 pytestmark = pytest.mark.slow
 
@@ -141,8 +141,8 @@ def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
         return replace(settings, folds=folds, stability_pairs=pairs, max_k=settings.max_k or 6)
 
     monkeypatch.setattr(Fitting, "settings", fewer)
-    monkeypatch.setattr(baselines, "_PATIENCE", 0.0)
-    monkeypatch.setattr(learning, "_PATIENCE", 0.0)
+    monkeypatch.setattr(alternatives, "_PATIENCE", 0.0)
+    monkeypatch.setattr(alternatives, "_CURVE_PATIENCE", 0.0)
     for words in commands(page.read_text(encoding="utf-8")):
         if words[0] in ("demo", "reproduce"):
             continue

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from sparseauc.metrics import AUCInterval
 
-    from .evaluation.risks import CalibrationCheck
+    from .evaluation.probabilities import CalibrationCheck
 
 # What the columns of a short list are called and how they are written, wherever it is shown.
 HEADINGS = {
@@ -125,4 +127,17 @@ def calibration_text(check: CalibrationCheck) -> str:
         f"intercept {check.intercept:+.2f} ± {1.96 * check.intercept_error:.2f} (0 is ideal; above "
         f"0, positives are more common than predicted), {slope}; observed "
         f"{100 * check.observed:.1f} %, predicted {100 * check.expected:.1f} %"
+    )
+
+
+def make_environment(package: str, *, escape: bool = True) -> Environment:
+    """Read the templates of a package; a name that a template lacks is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=escape,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )

@@ -15,19 +15,16 @@ from sparseauc.utils.types import Array, Mask
 
 from .cautions import warn_of_chance
 from .column_types import ColumnType
-from .evaluation.risks import CalibrationCheck, Risks, judge_risks, judge_scores
-from .evaluation.roc import RankCurves, rank_curves
+from .evaluation.probabilities import CalibrationCheck, Risks, judge_risks, judge_scores
+from .evaluation.ranking import Followed, RankCurves, follow_scores, rank_curves
 from .evaluation.sample_size import ValidationSize, validation_size
-from .evaluation.times import Followed, follow_scores
 from .model_files import ModelFileError
 from .reading import DataError, Rules
 from .reading.columns import texts
-from .reading.labels import known_outcome
-from .reading.scoring import read_numbers, score_rows
+from .reading.outcome import follow_rows, known_outcome
+from .reading.scoring import ColumnShift, compare_columns, read_numbers, score_rows
 from .reading.source import Source, unknown_column_error
-from .reading.times import follow_rows
 from .scorecard import ScoreCard
-from .shifts import ColumnShift, compare_columns
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,19 @@ from scipy.special import expit
 
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc_confidence_interval
-from sparseauc_app.evaluation import baselines, learning, sample_size
+from sparseauc_app.evaluation import alternatives, sample_size
 from sparseauc_app.evaluation import evaluate as evaluate_module
-from sparseauc_app.evaluation.calibration import calibration_curve
-from sparseauc_app.evaluation.decision import decision_curve
-from sparseauc_app.evaluation.evaluate import evaluate
+from sparseauc_app.evaluation.evaluate import describe_candidates, evaluate
+from sparseauc_app.evaluation.probabilities import calibration_curve, decision_curve
 from sparseauc_app.evaluation.sample_size import (
     development_size,
     r_squared_of_auc,
     validation_size,
 )
-from sparseauc_app.evaluation.table_one import describe_candidates
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.pages import build_model_report
 from sparseauc_app.pages.html import render
-from sparseauc_app.pages.parts import without_advice
-from sparseauc_app.pages.tripod import ITEMS, checklist
+from sparseauc_app.pages.parts import list_items, without_advice
 from sparseauc_app.reading import Input, Table
 
 
@@ -195,12 +192,12 @@ def test_the_claim_against_l1(evaluation):
 
 
 def test_slow_methods_are_left_out_by_their_first_fold(summary, monkeypatch):
-    monkeypatch.setattr(baselines, "_PATIENCE", 0.0)
-    found = baselines.judge_baselines(summary)
+    monkeypatch.setattr(alternatives, "_PATIENCE", 0.0)
+    found = alternatives.judge_baselines(summary)
     assert [one.method for one in found.results] == ["this list"]
     assert len(found.left_out) == 3
-    monkeypatch.setattr(learning, "_PATIENCE", 0.0)
-    assert learning.learning_curve(summary) is None
+    monkeypatch.setattr(alternatives, "_CURVE_PATIENCE", 0.0)
+    assert alternatives.learning_curve(summary) is None
 
 
 @pytest.mark.usefixtures("evaluation")
@@ -241,7 +238,7 @@ def test_the_report_computes_nothing(evaluation, monkeypatch):
         "describe_candidates",
     ):
         monkeypatch.setattr(evaluate_module, name, refuse)
-    monkeypatch.setattr("sparseauc_app.evaluation.risks.judge_risks", refuse)
+    monkeypatch.setattr("sparseauc_app.evaluation.probabilities.judge_risks", refuse)
     monkeypatch.setattr("sparseauc.SparseAUCClassifier.fit", refuse)
     monkeypatch.setattr("sklearn.linear_model.LogisticRegression.fit", refuse)
     page = render(build_model_report(evaluation))
@@ -273,15 +270,14 @@ def test_no_command_line_advice_for_a_colleague(evaluation):
 
 
 def test_tripod_has_its_27_items_and_52_parts(evaluation):
-    numbers = [number for number, _, _ in ITEMS]
+    listing = list_items(evaluation.fit.card, needed=evaluation.size)
+    numbers = listing.frame["Item"].tolist()
     assert len(numbers) == len(set(numbers)) == 52
     assert [int("".join(filter(str.isdigit, one))) for one in numbers] == sorted(
         int("".join(filter(str.isdigit, one))) for one in numbers
     )
     assert {int("".join(filter(str.isdigit, one))) for one in numbers} == set(range(1, 28))
-    frame = checklist(evaluation.fit.card, needed=evaluation.size).set_index("Item")[
-        "What is known"
-    ]
+    frame = listing.frame.set_index("Item")["What is known"]
     assert f"160 rows, {evaluation.fit.table.y.sum()} positive" in frame["10"]
     assert f"{evaluation.size.rows} rows" in frame["10"]
     assert "gene" in frame["22"]

@@ -32,9 +32,8 @@ from sparseauc.survival import (
 )
 from sparseauc_app import load_model
 from sparseauc_app.cox_peers import CoxPeer
-from sparseauc_app.evaluation.alternatives import find_alternatives
-from sparseauc_app.evaluation.learning import learning_curve
-from sparseauc_app.evaluation.times import follow_scores
+from sparseauc_app.evaluation.alternatives import find_alternatives, learning_curve
+from sparseauc_app.evaluation.ranking import follow_scores
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.folds import splits_of
 from sparseauc_app.reading import Rules

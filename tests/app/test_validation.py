@@ -18,7 +18,7 @@ from sparseauc_app.model_files import (
     save_model,
 )
 from sparseauc_app.pages.html import render
-from sparseauc_app.pages.tripod import checklist
+from sparseauc_app.pages.parts import list_items
 from sparseauc_app.pages.validation_report import (
     build_validation_report,
     methods_paragraph,
@@ -174,7 +174,7 @@ def test_json_and_the_report(found):
     page = render(report)
     assert f"{found.interval.auc:.3f}" in page
     assert "north" in page
-    answered = checklist(found.card, new=found).set_index("Item")["What is known"]
+    answered = list_items(found.card, new=found).frame.set_index("Item")["What is known"]
     events = (cohort(0)["y"] == "ill").sum()
     assert f"Development: 500 rows, {events} positive" in answered["10"]
     assert "Validation: 500 rows" in answered["10"]
@@ -241,7 +241,7 @@ def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
     assert (step["rows"], step["source"]) == (len(frame), "updated.csv")
     twice = update_model(judged, how)
     assert len(twice.summary["updates"]) == 2
-    answered = checklist(again, new=judged).set_index("Item")["What is known"]
+    answered = list_items(again, new=judged).frame.set_index("Item")["What is known"]
     assert answered["12f"].startswith("Recalibrated")
     # The model that was updated is as it was.
     assert load_model(folder / "m.json").calibration == saved.calibration

@@ -10,10 +10,9 @@ from sparseauc import __version__
 
 from .compare import compare_command
 from .errors import EXIT_CODES, GuardedGroup, PlainCommand
-from .export import export_command
 from .fit import fit_command
 from .predict import predict_command
-from .show import show_command
+from .show import export_command, show_command
 from .validate import validate_command
 
 __all__ = ["app"]

@@ -42,8 +42,7 @@ def compare_command(
     known = methods_of_times() if of_times else _METHODS
     chosen, left_out = _choose_methods(methods, known)
 
-    from ._listing import print_json, print_notes
-    from .progress import progress
+    from .output import print_json, print_notes, progress
 
     with progress(f"Reading {table.name}") as advance:
         from ..comparison import compare_methods
@@ -80,7 +79,7 @@ def _print_results(results: list[MethodResult], within: str | None, measure: str
     from rich.console import Console
 
     from ..formatting import auc_text
-    from ._listing import print_rows
+    from .output import print_rows
 
     rows = []
     for one in results:

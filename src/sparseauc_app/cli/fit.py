@@ -185,9 +185,16 @@ def fit_command(
     if how.jobs == 0:
         raise typer.BadParameter("--jobs must be a number other than 0; -1 is one for each core")
 
-    from ._listing import print_card, print_json, print_notes, print_written
-    from .output import check_outputs, check_suffix, write_outputs
-    from .progress import progress
+    from .output import (
+        check_outputs,
+        check_suffix,
+        print_card,
+        print_json,
+        print_notes,
+        print_written,
+        progress,
+        write_outputs,
+    )
 
     contents: dict[Path, bytes] = {}
     check_outputs(out, report, force=force, inputs=(table,))

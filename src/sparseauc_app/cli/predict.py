@@ -87,9 +87,15 @@ def predict_command(
     Of a model of times to event: score in logarithms of hazard ratios, and risk until its horizon.
     Columns are found by name, in any order. Columns that the model does not use are ignored.
     """
-    from ._listing import print_json, print_notes, print_written
-    from .output import check_outputs, check_suffix, write_outputs
-    from .progress import progress
+    from .output import (
+        check_outputs,
+        check_suffix,
+        print_json,
+        print_notes,
+        print_written,
+        progress,
+        write_outputs,
+    )
 
     check_outputs(out, force=force, inputs=(model, table))
     check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq", ".xlsx"))

@@ -1,19 +1,22 @@
-"""``sparseauc show``: what is in a model file."""
+"""``sparseauc show`` and ``sparseauc export``: what is in a model file, for people and programs."""
 
 import io
 from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
 from sparseauc.utils.text import printable
 
 from . import _options as options
+from .errors import OutputError
 
 
 def show_command(model: options.ModelFile) -> None:
     """Print the columns, coefficients and AUC of MODEL. The file itself is JSON."""
     from ..model_files import ModelFileError, load_model
-    from ._listing import print_card, print_notes
+    from .output import print_card, print_notes
 
     card = load_model(model)
     try:
@@ -26,3 +29,52 @@ def show_command(model: options.ModelFile) -> None:
     print_notes((), warnings)
     print_card(card)
     typer.echo(f"Fitted by sparseauc {printable(card.version)}")
+
+
+@options.grouped
+def export_command(
+    *,
+    model: options.ModelFile,
+    to: Annotated[
+        Literal["html", "xlsx", "r", "sql"],
+        typer.Option(
+            show_default=False,
+            help="html for an offline page to fill in, xlsx for a workbook with formulas, r for a "
+            "function in R, sql for one SQL expression.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        options.output(
+            "--out",
+            "-o",
+            help="File to write. By default the text is printed; xlsx needs a file.",
+        ),
+    ] = None,
+    force: options.Force = False,
+) -> None:
+    """Export MODEL for people and programs without sparseauc; all give the same scores."""
+    from .output import check_outputs, print_written, write_outputs
+
+    if out is None and to == "xlsx":
+        raise typer.BadParameter("a workbook cannot be printed: give a file with --out")
+    check_outputs(out, force=force, inputs=(model,))
+    from .. import export
+    from ..model_files import ModelFileError, load_model
+
+    card = load_model(model)
+    try:
+        made: str | bytes = getattr(export, f"to_{to}")(card)
+    except ValueError as error:
+        raise ModelFileError(f"{model.name} cannot be exported: {error}") from None
+    content = made.encode() if isinstance(made, str) else made
+    written = write_outputs({} if out is None else {out: content})
+    print_written(written)
+    if out is None:
+        text = content.decode()
+        if printable(text) != text.replace("\t", " "):
+            raise OutputError(
+                f"{model.name} has names with control characters, which a terminal would obey: "
+                "write the export to a file with --out"
+            )
+        typer.echo(text)

@@ -68,9 +68,15 @@ def validate_command(
 
     Example: sparseauc validate model.json next_year.csv --by site --report validation.html
     """
-    from ._listing import print_json, print_notes, print_written
-    from .output import check_outputs, check_suffix, write_outputs
-    from .progress import progress
+    from .output import (
+        check_outputs,
+        check_suffix,
+        print_json,
+        print_notes,
+        print_written,
+        progress,
+        write_outputs,
+    )
 
     contents: dict[Path, bytes] = {}
     if (update is None) != (out is None):
@@ -115,7 +121,7 @@ def validate_command(
 
 def _print_validation(found: Validation) -> None:
     from ..formatting import auc_text, calibration_text
-    from ._listing import print_points
+    from .output import print_points
 
     within = "" if found.within is None else f" within {found.within!r}"
     lines = [

@@ -1,19 +1,130 @@
-"""Replacements of chosen columns, and lists that are nearly as good."""
+"""Alternatives to a list: simple methods, replacements, other lists, and lists of fewer rows."""
 
+import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sparseauc.errors import ExchangeError, FoldsError
+from sparseauc.limits import Limits
+from sparseauc.metrics import AUCInterval
+from sparseauc.selection.confidence import fit_rows
 from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.near_equal import NearEqualLists, lists_near
 from sparseauc.selection.replacing import best_replacements, validated_aucs
 
+from ..comparison import MethodResult, fit_method, judge_method
 from ..fit_result import FitResult
-from ..folds import splits_of
+from ..folds import Progress, Rows, score_folds, splits_of
+from ..methods import L1_LOGISTIC, list_of_k, simple_methods
 from ..models import chooses_by_exchanges, fill_in, labels_for
+from ..reading import Table
+
+L1 = "L1 logistic regression"
+# Half of the penalties that ``compare`` tries, in half of the time.
+_L1 = replace(L1_LOGISTIC, grid={"C": L1_LOGISTIC.grid["C"][1::2]})
+# Seconds that a method may take, judged by its first fold.
+_PATIENCE = 30.0
+# Inner folds and penalties of the L1 logistic regression, and one final fit.
+_L1_FITS = 5 * len(_L1.grid["C"]) + 1
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """The list and simple methods on the same outer folds; and methods left out for time."""
+
+    results: tuple[MethodResult, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def l1(self) -> MethodResult | None:
+        """The result of L1 logistic regression, if there was time for it."""
+        return next((one for one in self.results if one.method == L1), None)
+
+
+class _TooSlow(Exception):
+    """A method would take longer than anybody waits for a report."""
+
+
+def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Baselines | None:
+    """Compare the fit with simple methods in the same outer folds; None without nested folds.
+
+    A method is left out if its first fold says that it would take minutes.
+    """
+    table = fit.table
+    nested = fit.nested
+    if nested is None:
+        return None
+    splits = splits_of(nested.folds)
+    sizes = [one.size for one in nested.fold_columns]
+    seed = int(fit.settings.get("seed") or 0)
+
+    def fit_l1(fold: int, train: Rows) -> Any:
+        if fold == 0 and _L1_FITS * len(splits) * _time_of_l1(table, train) > _PATIENCE:
+            raise _TooSlow
+        return fit_method(_L1, table, train, seed)
+
+    def fit_simply(make: Callable[[int], Any], fold: int, train: Rows) -> Any:
+        fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
+        return make_pipeline(fill, make(sizes[fold])).fit(table.X[train], outcome.y[train])
+
+    outcome = table.outcome
+    methods: dict[str, Callable[[int, Rows], Any]] = {
+        title: partial(fit_simply, make) for title, make in simple_methods(outcome).items()
+    }
+    if table.follow_up is None and table.weight is None:
+        methods[L1] = fit_l1
+    results = [judge_method("this list", table, [nested], None)]
+    left_out = []
+    for title, method in methods.items():
+        try:
+            judged = score_folds(table, splits, _within_time(method, title, len(splits), report))
+        except _TooSlow:
+            left_out.append(title)
+            continue
+        results.append(judge_method(title, table, [judged], results[0]))
+    return Baselines(tuple(results), tuple(left_out))
+
+
+def _within_time(
+    fit: Callable[[int, Rows], Any], title: str, folds: int, report: Progress
+) -> Callable[[int, Rows], Any]:
+    """Fit folds, but stop after the first if all of them would take too long."""
+
+    def timed(fold: int, train: Rows) -> Any:
+        report(f"{title}, fold {fold + 1} of {folds}", fold, folds)
+        started = time.perf_counter()
+        model = fit(fold, train)
+        if fold == 0 and folds * (time.perf_counter() - started) > _PATIENCE:
+            raise _TooSlow
+        return model
+
+    return timed
+
+
+def _time_of_l1(table: Table, train: Rows) -> float:
+    """Seconds of a fit: a third of that of the weakest penalty, which takes longest."""
+    rows = train[:: max(1, train.size // 1000)]
+    fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
+    scale = StandardScaler(with_mean=not sp.issparse(table.X))
+    X = make_pipeline(fill, scale).fit_transform(table.X[rows])
+    model = _L1.make().set_params(C=_L1.grid["C"][-1])
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, table.y[rows])
+    return (time.perf_counter() - started) / 3 * train.size / rows.size
+
 
 # Lists count as good as the best that lose at most this share of what it lowers the loss by; the
 # loss itself says little where a ridge shrinks all coefficients.
@@ -81,3 +192,60 @@ def find_alternatives(fit: FitResult) -> Alternatives | None:
         {"columns": [list(names) for names, _ in first], "auc": aucs, "gain": gains}
     )
     return Alternatives(replacements, near, lists)
+
+
+_SHARES = (0.3, 0.5, 0.75, 1.0)
+# Seconds that the curve may take, judged by its first point.
+_CURVE_PATIENCE = 20.0
+
+
+def learning_curve(
+    fit: FitResult, report: Progress = lambda *_: None
+) -> list[tuple[int, AUCInterval]] | None:
+    """AUC on the outer folds by the number of training rows; None where it would take minutes.
+
+    Every fit chooses its columns anew, as many as the final list has, with the final ridge.
+    """
+    table = fit.table
+    nested = fit.nested
+    k = fit.k
+    ours = chooses_by_exchanges(fit.classifier) and table.weight is None
+    if nested is None or k == 0 or not ours:
+        return None
+    splits = splits_of(nested.folds)
+    given = fit.classifier.limits
+    groups = None if given is None else Limits(column_groups=given.column_groups)
+    found: list[tuple[int, AUCInterval]] = []
+    started = time.perf_counter()
+    for share in _SHARES[::-1]:
+
+        def fit_share(fold: int, train: Rows, share: float = share) -> Any:
+            done = len(splits) * len(found) + fold
+            report("Learning curve", done, len(splits) * len(_SHARES))
+            rows = _share_of(train, table.y, share, fold)
+            fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
+            model = list_of_k(table.outcome, k, fit.summary["alpha"]).set_params(limits=groups)
+            return fit_rows(
+                make_pipeline(fill, model), table.X, table.outcome.y, rows, **table.known()
+            )
+
+        fewest = _share_of(splits[0][0], table.y, share, 0)
+        if table.outcome.take(fewest).informative < 3:
+            break
+        judged = score_folds(table, splits, fit_share)
+        size = np.mean([_share_of(train, table.y, share, 0).size for train, _ in splits])
+        found.append((round(float(size)), judged.interval))
+        slow = (time.perf_counter() - started) * len(_SHARES) > _CURVE_PATIENCE
+        if len(found) == 1 and slow:
+            return None
+    return found[::-1] if len(found) > 1 else None
+
+
+def _share_of(train: Rows, y: Any, share: float, seed: int) -> Rows:
+    """A share of the rows of each class, at random."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for label in (0, 1):
+        rows = train[y[train] == label]
+        parts.append(rng.permutation(rows)[: max(1, round(share * rows.size))])
+    return np.sort(np.concatenate(parts))

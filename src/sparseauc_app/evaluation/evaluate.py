@@ -11,16 +11,74 @@ from sparseauc.utils.types import Array
 from ..fit_result import FitResult
 from ..folds import Progress
 from ..models import on_scale_of
+from ..reading import Table
 from ..reading.columns import dense_column
 from ..scorecard import Calibration, ScoreCard
-from .alternatives import Alternatives, find_alternatives
-from .baselines import Baselines, judge_baselines
-from .learning import learning_curve
-from .risks import Risks, judge_scores, log_odds_of
-from .roc import RankCurves, rank_curves
+from .alternatives import (
+    Alternatives,
+    Baselines,
+    find_alternatives,
+    judge_baselines,
+    learning_curve,
+)
+from .probabilities import Risks, judge_scores, log_odds_of
+from .ranking import Followed, RankCurves, follow_scores, rank_curves
 from .sample_size import DevelopmentSize, ValidationSize, development_size, validation_size
-from .table_one import CandidateRow, describe_candidates
-from .times import Followed, follow_scores
+
+# A column with no more different values than these, all whole, is counted instead of ranked.
+_FEW = 2
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    """A candidate column in all rows and in each class, as text, and its missing values.
+
+    A number is its median (quartiles), a column of 0 and 1 the count (per cent) of 1.
+    """
+
+    name: str
+    chosen: bool
+    everyone: str
+    positives: str
+    negatives: str
+    missing: int
+
+
+def describe_candidates(table: Table, chosen: list[str]) -> list[CandidateRow]:
+    """Describe all candidates of a table, the chosen ones first and in their order."""
+    names = [str(name) for name in table.columns]
+    place = {name: j for j, name in enumerate(names)}
+    first = [place[name] for name in chosen]
+    taken = set(first)
+    others = [j for j in range(len(names)) if j not in taken]
+    positive = table.y == 1
+    rows = []
+    for j in (*first, *others):
+        values = dense_column(table.X, j)
+        known = ~np.isnan(values)
+        distinct = np.unique(values[known])
+        counted = distinct.size <= _FEW and set(distinct.tolist()) <= {0.0, 1.0}
+        rows.append(
+            CandidateRow(
+                name=names[j],
+                chosen=j in taken,
+                everyone=_describe(values[known], counted),
+                positives=_describe(values[known & positive], counted),
+                negatives=_describe(values[known & ~positive], counted),
+                missing=int((~known).sum()),
+            )
+        )
+    return rows
+
+
+def _describe(values: Array, counted: bool) -> str:
+    if not values.size:
+        return "–"
+    if counted:
+        ones = int(np.count_nonzero(values == 1))
+        return f"{ones} ({100 * ones / values.size:.0f} %)"
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return f"{middle:.3g} ({low:.3g}–{high:.3g})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,8 @@ from markupsafe import Markup
 
 from sparseauc.utils.text import shortened
 
-from ..formatting import auc_text, percent
+from ..formatting import auc_text, make_environment, percent
 from ..scorecard import ScoreCard
-from ..templates import make_environment
 from .fields import fields_of
 from .nomogram import Axis, Nomogram, make_nomogram
 from .terms import Clip, IsAbove, IsLevel, Log, term_values, write_steps

@@ -4,16 +4,13 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import pandas as pd
 
-NOTES = ("plain", "caution", "finding", "fine")
 Style = Literal["line", "dashed", "points", "ring", "steps", "bars", "band"]
-# Safe as the stem of a file on any system and as an anchor in any browser.
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 # An address in a text, without the full stop or comma that follows it.
 URL = re.compile(r"https://[\w./-]*[\w/]")
 
@@ -160,54 +157,3 @@ class Report:
     sections: Sequence[Section]
     facts: dict[str, str] = field(default_factory=dict)
     glance: dict[str, str] = field(default_factory=dict)
-
-    def elements(self) -> Iterator[Element]:
-        """Go through all elements in their order."""
-        for section in self.sections:
-            yield from section.elements
-
-
-def check(report: Report) -> None:
-    """Refuse a report of which a page would come out wrong."""
-    seen: dict[str, str] = {}
-    for section in report.sections:
-        _check_name(section.name, section.anchor, f"section {section.heading!r}", seen)
-        for element in section.elements:
-            if not isinstance(element, get_args(Element)):
-                raise TypeError(
-                    f"section {section.name!r} holds a {type(element).__name__}; sections are made "
-                    "of Listing, Figure, Note and Code"
-                )
-            if isinstance(element, Listing | Figure):
-                what = "figure" if isinstance(element, Figure) else "table"
-                _check_name(element.name, element.name, f"{what} {element.title!r}", seen)
-            if isinstance(element, Figure):
-                _check_figure(element)
-            elif isinstance(element, Note) and element.kind not in NOTES:
-                raise ValueError(f"a note of section {section.name!r} is of kind {element.kind!r}")
-
-
-def _check_name(name: str, anchor: str, what: str, seen: dict[str, str]) -> None:
-    if not _NAME.fullmatch(name):
-        raise ValueError(
-            f"{what} is named {name!r}: a name starts with a letter and goes on with letters, "
-            "digits, - and _, because files and links are called after it"
-        )
-    # Not every file system tells A from a.
-    if anchor.lower() in seen:
-        raise ValueError(f"{what} has the name of {seen[anchor.lower()]}: {name!r}")
-    seen[anchor.lower()] = what
-
-
-def _check_figure(figure: Figure) -> None:
-    if not figure.panels:
-        raise ValueError(f"figure {figure.name!r} has no panel")
-    for panel in figure.panels:
-        for series in panel.series:
-            where = f"series {series.label!r} of figure {figure.name!r}"
-            if series.style not in get_args(Style):
-                raise ValueError(f"{where} has the style {series.style!r}")
-            for name in ("y", "low", "high", "text"):
-                values = getattr(series, name)
-                if values is not None and len(values) != len(series.x):
-                    raise ValueError(f"{where} has {len(series.x)} x and {len(values)} {name}")

@@ -10,14 +10,14 @@ from sparseauc.metrics import AUCInterval
 from sparseauc.utils.types import Array
 
 from ..evaluation.evaluate import Instability
-from ..evaluation.risks import Risks
-from ..evaluation.roc import RankCurves
+from ..evaluation.probabilities import Risks
+from ..evaluation.ranking import RankCurves
 from ..fit_result import FitResult
 from ..formatting import calibration_text
 from ..reading.columns import dense_column
 from .elements import Figure, Panel, Series
-from .model_words import SAY, class_names, words_of
 from .parts import draw_calibration, draw_decision_curve, draw_roc
+from .words import SAY, class_names, words_of
 
 # Longer lists would fill pages: only the columns with the largest weights are drawn.
 MOST_DRAWN = 12

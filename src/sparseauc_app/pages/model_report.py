@@ -12,13 +12,13 @@ from sparseauc.selection.confidence import NestedScores
 from sparseauc.selection.points import PointScore
 
 from ..cautions import as_sentence, missing_share
-from ..evaluation.baselines import Baselines
+from ..evaluation.alternatives import WITHIN, Alternatives, Baselines
 from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
 from ..fit_result import FitResult
 from ..formatting import HEADINGS, WITHOUT_POINTS, auc_text, capitalised, heading_of, percent
-from .alternatives import show_alternatives
 from .elements import Code, Element, Listing, Note, Report, Section
+from .html import significant
 from .model_figures import (
     MOST_DRAWN,
     draw_columns,
@@ -29,10 +29,68 @@ from .model_figures import (
     draw_scores,
     draw_sizes,
 )
-from .model_words import SAY, class_names, describe_method, of_the_same, words_of
-from .parts import list_points, note_cautions, show_follow_up, show_groups
-from .tables import significant
-from .tripod import list_items
+from .parts import list_items, list_points, note_cautions, show_follow_up, show_groups
+from .words import SAY, class_names, describe_method, of_the_same, words_of
+
+_REPLACEMENTS = {
+    "column": "Column",
+    "replacement": "Replacement",
+    "correlation": "Correlation",
+    "auc": "AUC",
+    "auc_change": "Change",
+    "standard_error": "± SE",
+}
+
+
+def show_alternatives(found: Alternatives, order: list[str], measure: str) -> list[Element]:
+    """List replacements of each column, in the order given, and other lists."""
+    names = {**_REPLACEMENTS, "auc": measure}
+    frame = found.replacements.sort_values(
+        "column", key=lambda names: names.map(order.index), kind="stable"
+    )
+    replaced = Listing(
+        "replacements",
+        "Replacements",
+        SAY("replacements", measure=measure),
+        frame[list(names)].rename(columns=names),
+        formats=dict.fromkeys(("Correlation", "Change", "± SE"), ".3f"),
+    )
+    near = found.near_equal
+    told = SAY(
+        "near_equal",
+        lists=len(near.lists),
+        complete=near.complete,
+        within=f"{100 * WITHIN:g}",
+        in_all=near.in_all,
+        in_most=near.in_most,
+        in_none=near.in_none,
+    )
+    others = [] if len(near.lists) < 2 else [_list_others(found, measure)]
+    return [replaced, Note(told, "finding"), *others]
+
+
+def _list_others(found: Alternatives, measure: str) -> Listing:
+    lists = found.lists
+    own = set(lists["columns"][0])
+    frame = lists.assign(
+        List=range(1, len(lists) + 1),
+        Without=["–", *(_join_names(own - set(names)) for names in lists["columns"][1:])],
+        Instead=["–", *(_join_names(set(names) - own) for names in lists["columns"][1:])],
+        Gain=100 * lists["gain"],
+        **{measure: lists["auc"]},
+    )
+    return Listing(
+        "other-lists",
+        "Other lists that are nearly as good",
+        SAY("other_lists", more=len(found.near_equal.lists) - len(lists), measure=measure),
+        frame[["List", "Without", "Instead", measure, "Gain"]],
+        formats={"Gain": ".1f"},
+    )
+
+
+def _join_names(names: set[Any]) -> str:
+    return ", ".join(sorted(map(str, names)))
+
 
 # Groups of rows that are drawn one by one, at most.
 _MOST_GROUPS = 40

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -9,14 +10,47 @@ from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint
 
 from ..cautions import as_sentence
-from ..evaluation.decision import DecisionCurve
-from ..evaluation.risks import Risks
-from ..evaluation.roc import RankCurves
-from ..evaluation.times import Followed
+from ..evaluation.probabilities import DecisionCurve, Risks
+from ..evaluation.ranking import Followed, RankCurves
 from ..formatting import auc_text, capitalised, point_row
+from ..scorecard import ScoreCard
 from ..validation import GroupResult
 from .elements import Element, Figure, Listing, Note, Panel, Series
-from .words import Words
+from .words import Words, write_table
+
+
+def list_items(card: ScoreCard, new: Any = None, needed: Any = None) -> Listing:
+    """List the items of TRIPOD+AI with what is known from a card, and from a validation ``new``.
+
+    ``needed`` is the sample size that development needs, if known.
+    """
+    about = card.summary
+    formula = f"{card.intercept:.4g} " + " ".join(
+        f"{'−' if term.coefficient < 0 else '+'} {abs(term.coefficient):.4g} × {term.name}"
+        for term in card.terms
+    )
+    items = write_table(
+        "tripod.j2",
+        card=card,
+        about=about,
+        settings=about.get("settings") or {},
+        new=new,
+        needed=needed,
+        formula=formula,
+        updates=[one["text"] for one in about.get("updates") or ()],
+        clipped=[term.name for term in card.terms if term.high is not None],
+        logged=[term.name for term in card.terms if term.log is not None],
+        cut=sorted({term.column for term in card.terms if term.above is not None}),
+    )
+    return Listing(
+        "checklist",
+        "TRIPOD+AI checklist",
+        "The items of the reporting guideline TRIPOD+AI (Collins et al. 2024), in our own words, "
+        "filled in from the model and these rows where they know. See the guideline for the full "
+        "wording.",
+        pd.DataFrame(items, columns=["Item", "Section", "Topic", "What is known"]),
+    )
+
 
 _SAY = Words("times_words.j2")
 

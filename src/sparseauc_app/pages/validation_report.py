@@ -11,12 +11,12 @@ from .parts import (
     draw_calibration,
     draw_decision_curve,
     draw_roc,
+    list_items,
     list_points,
     note_cautions,
     show_follow_up,
     show_groups,
 )
-from .tripod import list_items
 from .words import Words
 
 SAY = Words("validation_words.j2")

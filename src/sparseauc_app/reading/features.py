@@ -13,6 +13,11 @@ from sparseauc.utils.text import listed, quoted, shortened
 
 from ..column_types import ColumnType, Input, Kind
 from .columns import (
+    COMMA,
+    POINT,
+    Marks,
+    both_meanings,
+    conventions_of,
     count_distinct,
     indicator,
     is_number,
@@ -20,9 +25,9 @@ from .columns import (
     kind_of,
     loses_digits,
     numbers,
+    parse_numbers,
     texts,
 )
-from .numbers import COMMA, POINT, Marks, both_meanings, conventions_of, parse_numbers
 from .source import DataError, Source, unknown_column_error
 
 Text = Literal["refuse", "one-hot", "auto", "drop"]

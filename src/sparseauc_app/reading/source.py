@@ -21,8 +21,7 @@ import scipy.sparse as sp
 from sparseauc.utils.text import did_you_mean, quoted, shortened
 
 from ..column_types import Mark
-from .columns import dense_column, is_sparse
-from .numbers import Marks
+from .columns import Marks, dense_column, is_sparse
 
 if TYPE_CHECKING:
     from ..scorecard import ScoreCard

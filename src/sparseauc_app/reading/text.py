@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from ..column_types import Mark
-from .numbers import COMMA, POINT, number_pattern, read_written_numbers
+from .columns import COMMA, POINT, number_pattern, read_written_numbers
 from .source import MOST_BYTES, DataError, Source, check_names, file_bytes, read_by
 
 DELIMITERS = (",", ";", "\t", "|")

@@ -30,10 +30,18 @@ from .checks import (
 )
 from .columns import is_given
 from .features import Missing, Rules, encode_columns
-from .labels import Classes, Labels, find_classes, find_event, leave_out_others
-from .outcome import find_event_times, read_column, read_labels
+from .outcome import (
+    Classes,
+    Labels,
+    find_classes,
+    find_event,
+    find_event_times,
+    follow_rows,
+    leave_out_others,
+    read_column,
+    read_labels,
+)
 from .source import DataError, Source, unknown_column_error
-from .times import follow_rows
 
 if TYPE_CHECKING:
     from sparseauc.outcome import Outcome

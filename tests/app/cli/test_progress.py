@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from sparseauc_app.cli.progress import progress, time_left
+from sparseauc_app.cli.output import progress, time_left
 
 
 @pytest.mark.parametrize(

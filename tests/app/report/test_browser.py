@@ -16,7 +16,7 @@ from sparseauc_app.pages import (
     Report,
     Section,
     Series,
-    palette,
+    drawing,
 )
 from sparseauc_app.pages.html import render
 
@@ -129,8 +129,8 @@ def test_a_figure_is_saved_as_it_is_shown(open_page, page_path, tmp_path):
     assert set(filter(None, shown)) <= set(words)
     assert {one.partition("\n")[0] for one in entries.all_inner_texts()} <= set(words)
     assert "var(" not in text
-    assert palette.LIGHT["text"] in text
-    assert palette.DARK["text"] not in text
+    assert drawing.LIGHT["text"] in text
+    assert drawing.DARK["text"] not in text
     slot = entries.first.get_attribute("data-series")
     hidden = [g for g in root.iter() if g.get("data-series") == slot]
     assert hidden

@@ -1,7 +1,6 @@
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -23,11 +22,8 @@ from sparseauc_app.pages import (
     Section,
     Series,
     drawing,
-    palette,
-    tables,
 )
-from sparseauc_app.pages.html import render
-from sparseauc_app.pages.tables import to_csv
+from sparseauc_app.pages.html import columns, number, render, to_csv
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
 
@@ -178,7 +174,7 @@ def test_listing_sets_numbers_text_and_gaps():
             "large": [12345678.9, np.inf],
         }
     )
-    shown = {column.name: column for column in tables.columns(Listing("l", "L", "C", frame))}
+    shown = {column.name: column for column in columns(Listing("l", "L", "C", frame))}
     assert {name: column.values for name, column in shown.items()} == {
         "name": ["a", "–"],
         "auc": ["0.877", "–"],
@@ -195,13 +191,13 @@ def test_listing_sets_numbers_text_and_gaps():
 
 def test_listing_with_a_column_twice():
     frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    assert [c.values for c in tables.columns(Listing("l", "L", "C", frame))] == [["1"], ["2"]]
+    assert [c.values for c in columns(Listing("l", "L", "C", frame))] == [["1"], ["2"]]
 
 
 # Above 1.7e308 what is shown, rounded to two digits, is more than a float can be read back to.
 @given(st.floats(-1.7e308, 1.7e308), st.integers(0, 6))
 def test_a_shown_number_is_near_the_number(value, digits):
-    text = tables.number(value, digits).replace("−", "-")
+    text = number(value, digits).replace("−", "-")
     plain = text.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")).replace("×10", "e")
     shown = float(plain)
     assert abs(shown - value) <= max(0.5 * 10.0**-digits * (abs(value) < 1e6), 0.051 * abs(value))
@@ -334,7 +330,7 @@ def luminance(colour):
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("theme", [palette.LIGHT, palette.DARK])
+@pytest.mark.parametrize("theme", [drawing.LIGHT, drawing.DARK])
 def test_text_stands_out_from_what_is_behind_it(theme):
     behind = {
         "background": ["text", "quiet", "link", "accent", "caution"],
@@ -346,40 +342,3 @@ def test_text_stands_out_from_what_is_behind_it(theme):
         for ink in inks:
             dark, light = sorted(luminance(theme[name]) for name in (surface, ink))
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (surface, ink)
-
-
-@pytest.mark.parametrize(
-    ("element", "message"),
-    [
-        (Listing("../x", "T", "C", pd.DataFrame()), "table 'T' is named '../x'"),
-        (Listing("", "T", "C", pd.DataFrame()), "table 'T' is named ''"),
-        (Figure("f", "T", "C", []), "figure 'f' has no panel"),
-        (
-            Figure("f", "T", "C", [Panel("", "", "", [Series("a", [1], [1, 2])])]),
-            "series 'a' of figure 'f' has 1 x and 2 y",
-        ),
-        (
-            Figure("f", "T", "C", [Panel("", "", "", [Series("a", [1], [1], [1, 2])])]),
-            "series 'a' of figure 'f' has 1 x and 2 low",
-        ),
-        (
-            Figure("f", "T", "C", [Panel("", "", "", [Series("a", [1], [1], style="wavy")])]),
-            "has the style 'wavy'",
-        ),
-        (Note("x", "warning"), "kind 'warning'"),
-    ],
-)
-def test_reports_that_would_come_out_wrong_are_refused(element, message):
-    with pytest.raises(ValueError, match=message):
-        render(one(element))
-
-
-def test_two_elements_of_one_name_are_refused(report):
-    again = replace(report.sections[1].elements[1], name="TABLE1")
-    with pytest.raises(ValueError, match="has the name of table 'Table I"):
-        render(one(*report.sections[0].elements, again))
-
-
-def test_strangers_are_refused():
-    with pytest.raises(TypeError, match="section 'only' holds a str"):
-        render(one("text"))

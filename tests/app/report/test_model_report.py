@@ -29,8 +29,7 @@ from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.formatting import percent
 from sparseauc_app.pages import Code, Figure, Listing, build_model_report
-from sparseauc_app.pages.html import render
-from sparseauc_app.pages.tables import columns
+from sparseauc_app.pages.html import columns, render
 from sparseauc_app.reading import Input, Table
 
 NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"

@@ -1,13 +1,63 @@
-"""Times to event: Kaplan–Meier curves of thirds of a score, and the AUC at several times."""
+"""Curves of a ranking: ROC and precision–recall; Kaplan–Meier curves and AUC at times."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
+from sklearn.metrics import precision_recall_curve, roc_curve
 
+from sparseauc.curves import roc_band
 from sparseauc.metrics import AUCInterval
 from sparseauc.outcome import Times
 from sparseauc.survival import SurvivalTimes, kaplan_meier
-from sparseauc.utils.types import Array, Indices
+from sparseauc.utils.types import Array, Indices, Mask
+
+# Points of the precision–recall curve.
+_MOST_POINTS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class RankCurves:
+    """Sensitivity, specificity and precision at the thresholds of scores.
+
+    Attributes
+    ----------
+    fpr, tpr, low, high, thresholds : ndarray
+        The ROC curve, with its pointwise band.
+    recall, precision, cuts : ndarray
+        The precision–recall curve, and its thresholds.
+    confidence : float
+        Level of the band.
+    """
+
+    fpr: Array = field(repr=False)
+    tpr: Array = field(repr=False)
+    low: Array = field(repr=False)
+    high: Array = field(repr=False)
+    thresholds: Array = field(repr=False)
+    recall: Array = field(repr=False)
+    precision: Array = field(repr=False)
+    cuts: Array = field(repr=False)
+    confidence: float
+
+
+def rank_curves(scores: Array, positive: Mask, confidence: float = 0.95) -> RankCurves:
+    """Compute the curves of scores."""
+    fpr, tpr, thresholds = roc_curve(positive, scores)
+    grid, low, high = roc_band(scores, positive, confidence)
+    precision, recall, cuts = precision_recall_curve(positive, scores)
+    shown = np.unique(np.linspace(0, cuts.size - 1, _MOST_POINTS).astype(np.intp))
+    return RankCurves(
+        fpr=fpr,
+        tpr=tpr,
+        low=np.interp(fpr, grid, low),
+        high=np.interp(fpr, grid, high),
+        thresholds=thresholds,
+        recall=recall[shown],
+        precision=precision[shown],
+        cuts=cuts[shown],
+        confidence=confidence,
+    )
+
 
 # Times at which rows at risk are counted.
 _MARKS = 6

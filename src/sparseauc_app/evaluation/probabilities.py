@@ -1,4 +1,4 @@
-"""Predicted probabilities against the outcome: calibration, net benefit, Brier score."""
+"""Probabilities against the outcome: calibration, net benefit, Brier score."""
 
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -14,8 +14,110 @@ from sparseauc.outcome import Outcome
 from sparseauc.utils.types import Array, Mask
 
 from ..scorecard import Calibration
-from .calibration import CalibrationCurve, calibration_curve
-from .decision import DecisionCurve, decision_curve
+
+# Share of the rows in each local fit, as R's loess has it.
+_SPAN = 0.75
+# Places at which the curve is fitted; between them it is a straight line.
+_PLACES = 150
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationCurve:
+    """Observed against predicted probability, smoothed by local quadratic regression (loess).
+
+    Attributes
+    ----------
+    predicted, observed, low, high : ndarray
+        The curve with its pointwise 95 % band.
+    ici, e50, e90 : float
+        Mean (integrated calibration index), median and 90 % quantile of the distance between
+        predicted and smoothed observed probability over the rows (Austin and Steyerberg 2019).
+    """
+
+    predicted: Array = field(repr=False)
+    observed: Array = field(repr=False)
+    low: Array = field(repr=False)
+    high: Array = field(repr=False)
+    ici: float
+    e50: float
+    e90: float
+
+
+def calibration_curve(p: Array, positive: Mask) -> CalibrationCurve | None:
+    """Smooth the outcome against its predicted probability; None with too few different ones."""
+    distinct = np.unique(p)
+    if distinct.size < 10 or p.size < 30:
+        return None
+    places = distinct
+    if distinct.size > _PLACES:
+        places = np.unique(np.quantile(p, np.linspace(0, 1, _PLACES)))
+    order = np.argsort(p, kind="stable")
+    x = p[order]
+    y = positive[order].astype(np.float64)
+    weights = [_local_weights(x, place) for place in places.tolist()]
+    fitted = np.array([row @ y[rows] for rows, row in weights])
+    # The variance of a row is binomial, by its own smoothed probability.
+    smooth = np.clip(np.interp(x, places, fitted), 0.0, 1.0)
+    variance = smooth * (1 - smooth)
+    error = np.sqrt([row**2 @ variance[rows] for rows, row in weights])
+    away = np.abs(smooth - x)
+    return CalibrationCurve(
+        predicted=places,
+        observed=np.clip(fitted, 0.0, 1.0),
+        low=np.clip(fitted - 1.96 * error, 0.0, 1.0),
+        high=np.clip(fitted + 1.96 * error, 0.0, 1.0),
+        ici=float(away.mean()),
+        e50=float(np.median(away)),
+        e90=float(np.quantile(away, 0.9)),
+    )
+
+
+def _local_weights(x: Array, place: float) -> tuple[slice, Array]:
+    """Rows near a place of sorted x, and the weights by which their outcomes give its value."""
+    n = x.size
+    near = min(n, max(3, int(np.floor(_SPAN * n + 1e-5))))
+    start = np.searchsorted(x, place)
+    low = max(0, int(start) - near)
+    high = min(n, int(start) + near)
+    window = np.sort(np.abs(x[low:high] - place))
+    reach = max(float(window[near - 1]), 1e-12)
+    first = int(np.searchsorted(x, place - reach, "left"))
+    last = int(np.searchsorted(x, place + reach, "right"))
+    part = x[first:last] - place
+    tricube = np.clip(1 - np.abs(part / reach) ** 3, 0.0, None) ** 3
+    design = np.column_stack([np.ones_like(part), part / reach, (part / reach) ** 2])
+    root = np.sqrt(tricube)
+    solved = np.linalg.pinv(design * root[:, None], rcond=1e-10)
+    return slice(first, last), solved[0] * root
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionCurve:
+    """Net benefit at each threshold probability, of the model and of acting on all rows.
+
+    ``error`` is the standard error of the model's net benefit, which is a mean over rows.
+    """
+
+    thresholds: Array = field(repr=False)
+    model: Array = field(repr=False)
+    error: Array = field(repr=False)
+    everyone: Array = field(repr=False)
+
+
+def decision_curve(p: Array, positive: Mask, weight: Array | None = None) -> DecisionCurve:
+    """Net benefit at thresholds of whole per cents, up to where hardly any row lies above."""
+    highest = min(0.99, max(0.1, float(np.quantile(p, 0.99))))
+    thresholds = np.arange(1, np.ceil(100 * highest) + 1) / 100
+    thresholds = thresholds[thresholds < 1]
+    loss = (thresholds / (1 - thresholds))[:, None] * ~positive
+    one = np.ones(p.size) if weight is None else weight
+    each = (p >= thresholds[:, None]) * (positive - loss) * one
+    return DecisionCurve(
+        thresholds,
+        each.mean(axis=1),
+        each.std(axis=1) / np.sqrt(p.size),
+        ((positive - loss) * one).mean(axis=1),
+    )
 
 
 @dataclass(frozen=True)
