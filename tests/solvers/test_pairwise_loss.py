@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sparseauc import class_moments, minimise_on_support
+from sparseauc.solvers.rows import Blocks
 from sparseauc.solvers.sht_auc import (
-    Blocks,
     Iterate,
     SparseVector,
     TrainingSet,

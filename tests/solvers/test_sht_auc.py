@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from naive import naive_hard_threshold, naive_top_k, shifted_table, storages
 from sparseauc.chunks import ArrayChunks
 from sparseauc.datasets import make_outbreak
+from sparseauc.solvers.rows import BLOCK_ORDERS, Blocks
 from sparseauc.solvers.sht_auc import (
-    BLOCK_ORDERS,
-    Blocks,
     SparseVector,
     TrainingSet,
     exact_first_step,
     hard_threshold,
     sht_auc,
 )
+from sparseauc.solvers.sht_auc_chunks import TrainingChunks
 
 
 def fit(X, y, k, weight=None, *, seed=0, **settings):
@@ -28,7 +28,8 @@ def fit(X, y, k, weight=None, *, seed=0, **settings):
         if name in settings
     }
     rng = np.random.default_rng(seed)
-    w, n_epochs = sht_auc(TrainingSet(X, y > 0, weight, **of_blocks, rng=rng), k, **settings)
+    home = TrainingChunks if isinstance(X, ArrayChunks) else TrainingSet
+    w, n_epochs = sht_auc(home(X, y > 0, weight, **of_blocks, rng=rng), k, **settings)
     return w.dense(X.shape[1]), n_epochs
 
 

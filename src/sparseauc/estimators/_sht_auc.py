@@ -16,15 +16,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..chunks import Chunks
 from ..errors import InputError
 from ..metrics import fast_auc
-from ..solvers.sht_auc import (
-    BLOCK_ORDERS,
-    BlockOrder,
-    EpochRecord,
-    SHTAUCStream,
-    SparseVector,
-    TrainingSet,
-    sht_auc,
-)
+from ..solvers.rows import BLOCK_ORDERS, BlockOrder
+from ..solvers.sht_auc import EpochRecord, SparseVector, TrainingSet, sht_auc
+from ..solvers.sht_auc_chunks import SHTAUCStream, TrainingChunks
 from ..utils.types import Mask
 from ._base import SparseLinearClassifier, check_scale, checks_parameters, frames_of_ours
 
@@ -218,7 +212,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
                 _rows_to_hold_out(positive[counted], self.validation_fraction, int(seeds[0]))
             ]
             weight[held_out] = 0.0  # as good as absent, without a copy of the others
-        training = TrainingSet(
+        home = TrainingChunks if isinstance(X, Chunks) else TrainingSet
+        training = home(
             X,
             positive,
             weight,

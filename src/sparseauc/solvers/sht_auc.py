@@ -25,30 +25,16 @@ O(b·k) to score a block of b rows, one read of the block, and O(d) to keep the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from .._validation import read_only
-from ..chunks import Chunks, Pass, score_chunks
 from ..errors import InputError
 from ..metrics import fast_auc
 from ..moments import ColumnError, moments_of
-from ..moments.chunked import chunked_moments
-from ..moments.sparse import CSR
-from ..utils.arrays import to_host
-from ..utils.jit import kernel, reordering_kernel
+from ..utils.jit import kernel
 from ..utils.types import Array, Floats, Indices, Mask
-
-BlockOrder = Literal["replacement", "permutation", "cyclic"]
-BLOCK_ORDERS = get_args(BlockOrder)
-
-# Columns that rows are added up in at a time: that part of the sum stays in the second-level cache
-# while eight rows stream past it.
-_TILE = 16384
+from .rows import BlockOrder, Blocks, Rows, add_rows, score_rows
 
 # -------------------------------------------------------------------------------------- Algorithm 1
 
@@ -149,27 +135,6 @@ def _moved_less_than(tol: float, before: Floats, after: Floats) -> bool:
 
 
 # ------------------------------------------------------------------ the step w ← H_k(w − γ ∇f_B(w))
-
-
-class Rows(NamedTuple):
-    """Rows of a training set: a dense table, or the arrays of a CSR table; the others are empty."""
-
-    dense: Floats
-    data: Floats
-    indices: Indices
-    indptr: Indices
-    positive: Mask
-    weight: Array
-
-    @classmethod
-    def view(cls, X: Any, positive: Mask, weight: Array) -> Self:
-        """View an array or CSR matrix, read-only, so that one kernel serves all."""
-        dense = X
-        csr = CSR(np.empty(0, X.dtype), np.empty(0, np.int64), np.empty(0, np.int64))
-        if hasattr(X, "tocsr"):
-            dense = np.empty((0, 0), X.dtype)
-            csr = CSR.view(X.tocsr())
-        return cls(*map(read_only, (dense, *csr, positive, weight)))
 
 
 class BlockLoss(NamedTuple):
@@ -274,7 +239,7 @@ def gradient_step(rows, loss, block, step_size, iterate):  # type: ignore[no-unt
     on_negative = number(step_size * (sum_negative - margin))
     for j in range(step.size):
         step[j] = on_positive * loss.mean_positive[j] + on_negative * loss.mean_negative[j]
-    _add_rows(rows, block, scores, step)
+    add_rows(rows, block, scores, step)
 
 
 @kernel
@@ -341,89 +306,16 @@ def hard_threshold(vector: Floats, k: int) -> SparseVector:
     return SparseVector(support[:size], vector[support[:size]])
 
 
-@reordering_kernel
-def score_rows(rows, block, w, support, scores):  # type: ignore[no-untyped-def]
-    """Set the scores w·x of some rows; of dense rows the columns of the support alone are read."""
-    dense, data, indices, indptr = rows.dense, rows.data, rows.indices, rows.indptr
-    values = w[support]
-    number = scores.dtype.type
-    if indptr.size:
-        for i in range(block.size):
-            # Unsigned numbers, which are not looked at for Python's negative ones.
-            row = np.uint64(block[i])
-            score = number(0)
-            for p in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
-                score += data[p] * w[np.uint64(indices[p])]
-            scores[i] = score
-    elif dense.strides[0] < dense.strides[1]:  # stored column by column
-        scores[:] = 0
-        for q in range(support.size):
-            column = dense[:, support[q]]
-            for i in range(block.size):
-                scores[i] += values[q] * column[block[i]]
-    else:
-        for i in range(block.size):
-            x = dense[block[i]]
-            score = number(0)
-            for q in range(support.size):
-                score += values[q] * x[support[q]]
-            scores[i] = score
-
-
-@reordering_kernel
-def _add_rows(rows, block, multipliers, total):  # type: ignore[no-untyped-def]
-    """``total += Σ_i multipliers[i] · x_i`` over the rows of a block; each is read once."""
-    dense, data, indices, indptr = rows.dense, rows.data, rows.indices, rows.indptr
-    if indptr.size:
-        for i in range(block.size):
-            row = np.uint64(block[i])
-            for p in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
-                total[np.uint64(indices[p])] += multipliers[i] * data[p]
-    elif dense.strides[0] < dense.strides[1]:
-        for j in range(total.size):
-            column = dense[:, j]
-            sum_of_column = total.dtype.type(0)
-            for i in range(block.size):
-                sum_of_column += multipliers[i] * column[block[i]]
-            total[j] += sum_of_column
-    else:
-        for low in range(0, total.size, _TILE):
-            high = min(low + _TILE, total.size)
-            _add_tile(dense, block, multipliers, low, high, total[low:high])
-
-
-@reordering_kernel
-def _add_tile(dense, block, multipliers, low, high, total):  # type: ignore[no-untyped-def]
-    """Do it for some columns of a row-major table, eight rows at a time."""
-    many = block.size - block.size % 8
-    for i in range(0, many, 8):
-        x0, x1 = dense[block[i], low:high], dense[block[i + 1], low:high]
-        x2, x3 = dense[block[i + 2], low:high], dense[block[i + 3], low:high]
-        x4, x5 = dense[block[i + 4], low:high], dense[block[i + 5], low:high]
-        x6, x7 = dense[block[i + 6], low:high], dense[block[i + 7], low:high]
-        a = multipliers[i : i + 8]
-        a0, a1, a2, a3, a4, a5, a6, a7 = a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]
-        for j in range(total.size):
-            first = (a0 * x0[j] + a1 * x1[j]) + (a2 * x2[j] + a3 * x3[j])
-            second = (a4 * x4[j] + a5 * x5[j]) + (a6 * x6[j] + a7 * x7[j])
-            total[j] += first + second
-    for i in range(many, block.size):
-        x = dense[block[i], low:high]
-        multiplier = multipliers[i]
-        for j in range(total.size):
-            total[j] += multiplier * x[j]
-
-
 # ---------------------------------------------------------------------- F, and epochs on its blocks
 
 
 class TrainingSet:
-    """F on the rows of a training set, and epochs of Algorithm 1 on blocks of them.
+    """F on the rows of a table in memory, and epochs of Algorithm 1 on blocks of them.
 
     Parameters
     ----------
-    X : ndarray, CSR or Chunks of shape (n, d), float32 or float64
-        A table in memory, which is not copied, or a source of rows that are read in chunks.
+    X : ndarray or CSR of shape (n, d), float32 or float64
+        It is not copied.
     positive : bool ndarray of shape (n,)
     weight : float64 ndarray of shape (n,), optional
         Weight zero means absent.
@@ -452,11 +344,9 @@ class TrainingSet:
         self.dtype: np.dtype[Any] = np.dtype(X.dtype)
         self._block_order = block_order
         self._rng = rng
-        in_chunks = isinstance(X, Chunks)
-        if in_chunks:
-            moments = chunked_moments(X, positive, weight, products=False)
-        else:
-            moments = moments_of(X, positive, weight)
+        self._batch_size = batch_size
+        self._shuffle = shuffle
+        moments = self._moments(weight)
         moments.check_both_classes()
         with np.errstate(over="ignore"):
             self.means: Floats = np.stack(moments.means).astype(self.dtype)  # x̄₊ and x̄₋
@@ -470,22 +360,31 @@ class TrainingSet:
         class_weights = np.array(moments.weights)
         # Of each row in the mean of its class.
         self._share: Array = self.weight / np.where(positive, *class_weights)
-        self._cut = partial(Blocks.deal, batch_size=batch_size, shuffle=shuffle, rng=rng)
-        ends = np.cumsum(X.sizes if in_chunks else [positive.size])[:-1]
-        self._parts = [np.flatnonzero(weight) for weight in np.split(self.weight, ends)]
-        n_blocks = sum(count_blocks(part.size, batch_size) for part in self._parts)
+        n_blocks = self._deal()
         self._loss = BlockLoss(*self.means, *(2.0 * n_blocks / class_weights))
-        if not in_chunks:
-            self._rows = Rows.view(X, positive, self.weight)
-            self._blocks = self._cut(self._parts[0])
+
+    def _moments(self, weight: Array | None) -> Any:
+        return moments_of(self.X, self.positive, weight)
+
+    def _cut(self, rows: Indices) -> Blocks:
+        return Blocks.deal(rows, self._batch_size, self._shuffle, self._rng)
+
+    def _deal(self) -> int:
+        """Deal the rows to blocks; return how many there are."""
+        self._rows = Rows.view(self.X, self.positive, self.weight)
+        self._blocks = self._cut(np.flatnonzero(self.weight))
+        return self._blocks.starts.size - 1
+
+    def run_epoch(self, w: Iterate, step_size: float) -> None:
+        """Take as many steps as there are blocks."""
+        drawn = self._blocks.draw(self._block_order, self._rng)
+        descend(self._rows, self._loss, self.constant, *self._blocks, drawn, step_size, w)
 
     def scores(self, w: SparseVector) -> Floats:
         """Compute w·x for all rows."""
-        dense = w.dense(self.n_features)
-        if isinstance(self.X, Chunks):
-            return score_chunks(self.X, dense, self.dtype.type(0))
         scores = np.empty(self.positive.size, self.dtype)
-        score_rows(self._rows, np.arange(scores.size), dense, w.support, scores)
+        every_row = np.arange(scores.size)
+        score_rows(self._rows, every_row, w.dense(self.n_features), w.support, scores)
         return scores
 
     def value(self, scores: Floats) -> float:
@@ -502,95 +401,12 @@ class TrainingSet:
             deviations = scores - np.where(self.positive, on_positive, on_negative)
             return float(on_negative - on_positive), float(self._share @ deviations**2)
 
-    def run_epoch(self, w: Iterate, step_size: float) -> None:
-        """Take as many steps as there are blocks."""
-        if isinstance(self.X, Chunks):
-            self._run_through_chunks(self.X, w, step_size)
-            return
-        drawn = self._blocks.draw(self._block_order, self._rng)
-        descend(self._rows, self._loss, self.constant, *self._blocks, drawn, step_size, w)
-
-    def _run_through_chunks(self, chunks: Chunks, w: Iterate, step_size: float) -> None:
-        """Visit the chunks in random order, and cut each into blocks where it is."""
-        chunks.n_passes += 1
-        numbers = np.array([i for i, part in enumerate(self._parts) if part.size])
-        in_order = self._block_order == "cyclic"
-        for number in numbers if in_order else self._rng.permutation(numbers):
-            blocks = self._cut(self._parts[number])
-            drawn = blocks.draw(self._block_order, self._rng)
-            work = _DescendInChunk(
-                w.vector(), w.support.size, self._loss, self.constant, blocks, drawn, step_size
-            )
-            moved = chunks.run_on(int(number), work, self.positive, self.weight)
-            if moved is None:
-                w.size[0] = -1
-                break
-            w.move_to(moved)
-
-
-@dataclass(frozen=True)
-class _DescendInChunk(Pass["SparseVector | None"]):
-    """Steps on the blocks of a chunk, where the chunk is."""
-
-    w: SparseVector
-    k: int
-    loss: BlockLoss
-    constant: Indices
-    blocks: Blocks
-    drawn: Indices
-    step_size: float
-
-    def add(self, state: Any, X: Any, start: int, *known: Any) -> SparseVector | None:  # noqa: ARG002
-        """Return w after the steps; None where it overflowed."""
-        X = X if hasattr(X, "tocsr") else to_host(X)
-        positive, weight = known
-        rows = Rows.view(X.astype(self.w.values.dtype, copy=False), positive, weight)
-        w = Iterate.at(self.w, X.shape[1], self.k)
-        descend(rows, self.loss, self.constant, *self.blocks, self.drawn, self.step_size, w)
-        return w.vector() if w.size[0] >= 0 else None
-
-    def merge(self, first: Any, second: Any) -> SparseVector | None:
-        """Refuse: every step needs the one before it."""
-        raise NotImplementedError
-
-
-class Blocks(NamedTuple):
-    """Rows dealt to blocks: block i holds the rows ``order[starts[i]:starts[i + 1]]``."""
-
-    order: Indices
-    starts: Indices
-
-    @classmethod
-    def deal(cls, rows: Indices, batch_size: int, shuffle: bool, rng: np.random.Generator) -> Self:
-        """Deal rows to as few blocks as can be, at random or neighbours together."""
-        m = count_blocks(rows.size, batch_size)
-        starts = np.arange(m + 1) * rows.size // m
-        places = np.arange(rows.size)
-        if shuffle:
-            rng.shuffle(places)
-            # The order within a block changes no sum but for rounding; memory likes it ascending.
-            for start, stop in pairwise(starts):
-                places[start:stop].sort()
-        return cls(rows[places], starts)
-
-    def draw(self, block_order: BlockOrder, rng: np.random.Generator) -> Indices:
-        """Draw as many blocks as there are."""
-        m = self.starts.size - 1
-        if block_order == "replacement":
-            return rng.integers(0, m, size=m)
-        return rng.permutation(m) if block_order == "permutation" else np.arange(m)
-
-
-def count_blocks(n_rows: int, batch_size: int) -> int:
-    """Number of blocks of at most ``batch_size`` rows."""
-    return -(-n_rows // batch_size)
-
 
 # ------------------------------------------------------------------------------- the automatic step
 
 # Compared on the designs of benchmarks/sht_auc_step.py: a larger start or a faster growth wastes
 # epochs on steps that are undone, and settling is worth 1 to 2 % of F.
-_START = 0.3
+FIRST_SHARE = 0.3
 _GROWTH = 1.1
 _SHRINKAGE = 0.7
 _STRAY = 1.2
@@ -609,7 +425,7 @@ class BoldDriver:
 
     def __init__(self, first_step: float, point: Point, max_epochs: int) -> None:
         self.best = point
-        self._bold = _START * first_step
+        self._bold = FIRST_SHARE * first_step
         self._max_epochs = max_epochs
         self._settled = 0.0  # 0 while exploring, then up to 1
 
@@ -646,70 +462,3 @@ def exact_first_step(training: TrainingSet, k: int) -> float:
     unit = np.abs(scores).max()
     on_delta, spread = training.split(scores / unit)
     return float(g.values @ g.values / (2.0 * (on_delta**2 + spread)) / unit / unit)
-
-
-# ----------------------------------------------------- a stream of blocks, each of which comes once
-
-
-class SHTAUCStream:
-    """Algorithm 1 on a stream: one step on each block that comes, which is not kept.
-
-    x̄₊, x̄₋ and the share of positives are those of all rows so far. ``step_size="auto"`` is 0.3
-    times the step that minimises f_B along the k largest entries of its gradient.
-    """
-
-    def __init__(
-        self, n_features: int, k: int, step_size: float | Literal["auto"] = "auto"
-    ) -> None:
-        self.counts = np.zeros(2, np.int64)  # of positives and negatives
-        self.means = np.zeros((2, n_features))  # of both
-        zero = hard_threshold(np.zeros(n_features), min(k, n_features))
-        self._iterate = Iterate.at(zero, n_features, min(k, n_features))
-        self._step_size = step_size
-
-    @property
-    def w(self) -> Floats:
-        """The iterate."""
-        return self._iterate.w
-
-    def take(self, X: Any, positive: Mask) -> None:
-        """Take the rows of a block, a dense array or CSR, and a step on them.
-
-        No step is taken before rows of both classes have come.
-        """
-        for place, mask in enumerate((positive, ~positive)):
-            n = int(mask.sum())
-            if n > 0:
-                self.counts[place] += n
-                sums = np.asarray(X[mask].sum(axis=0, dtype=np.float64)).ravel()
-                self.means[place] += (sums - n * self.means[place]) / self.counts[place]
-        if not self.counts.all():
-            return
-        rows = Rows.view(X, positive, np.ones(positive.size))
-        block = np.arange(positive.size)
-        # One of as many equally likely blocks as there were rows for.
-        loss = BlockLoss(*self.means, *(2.0 * self.counts.sum() / block.size / self.counts))
-        step = self._step_size
-        if isinstance(step, str):
-            step = self._cautious_step(X, rows, loss, block)
-        one_block = np.array([0, block.size])
-        before = self._iterate.vector()
-        descend(rows, loss, block[:0], block, one_block, block[:1], float(step), self._iterate)
-        if self._iterate.size[0] < 0:
-            self._iterate.move_to(before)
-            raise FloatingPointError(
-                f"SHT-AUC diverged with step_size={self._step_size!r}: give a smaller one, or "
-                "scale the columns"
-            )
-
-    def _cautious_step(self, X: Any, rows: Rows, loss: BlockLoss, block: Indices) -> float:
-        """Share of the exact step along the k largest entries g of ∇f_B."""
-        gradient_step(rows, loss, block, -1.0, self._iterate)
-        k = self._iterate.support.size
-        g = hard_threshold(self._iterate.step, k).dense(self.means.shape[1])
-        on_positive, on_negative = self.means @ g
-        deviations = np.asarray(X @ g, np.float64).ravel()
-        deviations -= np.where(rows.positive, on_positive, on_negative)
-        scales = np.where(rows.positive, loss.scale_positive, loss.scale_negative)
-        curvature = scales @ deviations**2 + 2.0 * (on_negative - on_positive) ** 2
-        return _START * float(g @ g / curvature) if curvature > 0 else 0.0

@@ -1,0 +1,152 @@
+"""SHT-AUC where rows come in chunks: epochs over a source, and a stream of blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..chunks import Pass, score_chunks
+from ..moments.chunked import chunked_moments
+from ..utils.arrays import to_host
+from ..utils.types import Array, Floats, Indices, Mask
+from .rows import Blocks, Rows, count_blocks
+from .sht_auc import (
+    FIRST_SHARE,
+    BlockLoss,
+    Iterate,
+    SparseVector,
+    TrainingSet,
+    descend,
+    gradient_step,
+    hard_threshold,
+)
+
+
+class TrainingChunks(TrainingSet):
+    """F on the rows of a source, and epochs that visit its chunks in random order.
+
+    Each chunk is cut into blocks where it is. ``X`` are :class:`sparseauc.chunks.Chunks`; the other
+    parameters are those of a table in memory.
+    """
+
+    def _moments(self, weight: Array | None) -> Any:
+        return chunked_moments(self.X, self.positive, weight, products=False)
+
+    def _deal(self) -> int:
+        """Find the rows of each chunk that count; return how many blocks they make."""
+        ends = np.cumsum(self.X.sizes)[:-1]
+        self._parts = [np.flatnonzero(weight) for weight in np.split(self.weight, ends)]
+        return sum(count_blocks(part.size, self._batch_size) for part in self._parts)
+
+    def run_epoch(self, w: Iterate, step_size: float) -> None:
+        """Take as many steps as there are blocks."""
+        self.X.n_passes += 1
+        numbers = np.array([i for i, part in enumerate(self._parts) if part.size])
+        in_order = self._block_order == "cyclic"
+        for number in numbers if in_order else self._rng.permutation(numbers):
+            blocks = self._cut(self._parts[number])
+            drawn = blocks.draw(self._block_order, self._rng)
+            work = _DescendInChunk(
+                w.vector(), w.support.size, self._loss, self.constant, blocks, drawn, step_size
+            )
+            moved = self.X.run_on(int(number), work, self.positive, self.weight)
+            if moved is None:
+                w.size[0] = -1
+                break
+            w.move_to(moved)
+
+    def scores(self, w: SparseVector) -> Floats:
+        """Compute w·x for all rows."""
+        return score_chunks(self.X, w.dense(self.n_features), self.dtype.type(0))
+
+
+@dataclass(frozen=True)
+class _DescendInChunk(Pass["SparseVector | None"]):
+    """Steps on the blocks of a chunk, where the chunk is."""
+
+    w: SparseVector
+    k: int
+    loss: BlockLoss
+    constant: Indices
+    blocks: Blocks
+    drawn: Indices
+    step_size: float
+
+    def add(self, state: Any, X: Any, start: int, *known: Any) -> SparseVector | None:  # noqa: ARG002
+        """Return w after the steps; None where it overflowed."""
+        X = X if hasattr(X, "tocsr") else to_host(X)
+        positive, weight = known
+        rows = Rows.view(X.astype(self.w.values.dtype, copy=False), positive, weight)
+        w = Iterate.at(self.w, X.shape[1], self.k)
+        descend(rows, self.loss, self.constant, *self.blocks, self.drawn, self.step_size, w)
+        return w.vector() if w.size[0] >= 0 else None
+
+    def merge(self, first: Any, second: Any) -> SparseVector | None:
+        """Refuse: every step needs the one before it."""
+        raise NotImplementedError
+
+
+class SHTAUCStream:
+    """Algorithm 1 on a stream: one step on each block that comes, which is not kept.
+
+    x̄₊, x̄₋ and the share of positives are those of all rows so far. ``step_size="auto"`` is 0.3
+    times the step that minimises f_B along the k largest entries of its gradient.
+    """
+
+    def __init__(
+        self, n_features: int, k: int, step_size: float | Literal["auto"] = "auto"
+    ) -> None:
+        self.counts = np.zeros(2, np.int64)  # of positives and negatives
+        self.means = np.zeros((2, n_features))  # of both
+        zero = hard_threshold(np.zeros(n_features), min(k, n_features))
+        self._iterate = Iterate.at(zero, n_features, min(k, n_features))
+        self._step_size = step_size
+
+    @property
+    def w(self) -> Floats:
+        """The iterate."""
+        return self._iterate.w
+
+    def take(self, X: Any, positive: Mask) -> None:
+        """Take the rows of a block, a dense array or CSR, and a step on them.
+
+        No step is taken before rows of both classes have come.
+        """
+        for place, mask in enumerate((positive, ~positive)):
+            n = int(mask.sum())
+            if n > 0:
+                self.counts[place] += n
+                sums = np.asarray(X[mask].sum(axis=0, dtype=np.float64)).ravel()
+                self.means[place] += (sums - n * self.means[place]) / self.counts[place]
+        if not self.counts.all():
+            return
+        rows = Rows.view(X, positive, np.ones(positive.size))
+        block = np.arange(positive.size)
+        # One of as many equally likely blocks as there were rows for.
+        loss = BlockLoss(*self.means, *(2.0 * self.counts.sum() / block.size / self.counts))
+        step = self._step_size
+        if isinstance(step, str):
+            step = self._cautious_step(X, rows, loss, block)
+        one_block = np.array([0, block.size])
+        before = self._iterate.vector()
+        descend(rows, loss, block[:0], block, one_block, block[:1], float(step), self._iterate)
+        if self._iterate.size[0] < 0:
+            self._iterate.move_to(before)
+            raise FloatingPointError(
+                f"SHT-AUC diverged with step_size={self._step_size!r}: give a smaller one, or "
+                "scale the columns"
+            )
+
+    def _cautious_step(self, X: Any, rows: Rows, loss: BlockLoss, block: Indices) -> float:
+        """Share of the exact step along the k largest entries g of ∇f_B."""
+        gradient_step(rows, loss, block, -1.0, self._iterate)
+        k = self._iterate.support.size
+        g = hard_threshold(self._iterate.step, k).dense(self.means.shape[1])
+        on_positive, on_negative = self.means @ g
+        deviations = np.asarray(X @ g, np.float64).ravel()
+        deviations -= np.where(rows.positive, on_positive, on_negative)
+        scales = np.where(rows.positive, loss.scale_positive, loss.scale_negative)
+        curvature = scales @ deviations**2 + 2.0 * (on_negative - on_positive) ** 2
+        return FIRST_SHARE * float(g @ g / curvature) if curvature > 0 else 0.0
