@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sparseauc import minimise_on_support
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import base, class_moments
-from sparseauc.moments.base import HCache, NotGathered, StandardisedGram
+from sparseauc.moments.base import NotGathered, StandardisedGram
 from sparseauc.solvers import working_set
 from sparseauc.solvers.exchange import make_state, moves, sweeps
 from sparseauc.solvers.exchange.state import explained
@@ -320,7 +320,6 @@ def test_what_is_gathered_when_changes_no_list(
     X, y = problem(seed, 60, d, integer)
     restrictions = Restrictions(np.arange(min(n_fixed, k, d)))
     gram = PartlyGathered(class_moments(X, y))
-    cache = HCache(gram)
     settings = {"first": first, "thorough": thorough}
     with (
         mock.patch.object(working_set, "_PER_CEILING", 0),
@@ -328,7 +327,7 @@ def test_what_is_gathered_when_changes_no_list(
     ):
         for alpha in alphas:
             expected = exchange_path(gram_of(X, y), min(k, d), alpha, restrictions, **settings)
-            search = ColumnSearch(gram, alpha, restrictions, cache, **settings)
+            search = ColumnSearch(gram, alpha, restrictions, **settings)
             path = None
             while path is None:
                 try:

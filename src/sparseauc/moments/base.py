@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 BATCH = 16
 # Numbers of rows of H that are kept whatever the lengths of the lists: 64 MiB.
 _KEPT_NUMBERS = 2**23
+# Numbers of H up to which all of it is standardised at once.
+WHOLE_NUMBERS = 2**20
 # Deviations whose squares keep their digits.
 _LEAST = 2.0**-505
 
@@ -86,9 +88,12 @@ class Quadratic(ABC):
     ----------
     precision : float
         Relative precision to which whole columns of H are computed. Blocks are of double precision.
+    is_whole : bool
+        Whether all of H is at hand, and so little that it is standardised at once.
     """
 
     precision: float = float(np.finfo(np.float64).eps)
+    is_whole: bool = False
 
     @property
     @abstractmethod
@@ -205,6 +210,20 @@ class StandardisedGram:
     A column whose deviation is nothing but rounding beside its mean, as of a constant, is divided
     by one and has no difference and no variance: it is never worth choosing. ``scale`` are the
     deviations divided by.
+
+    Rows of H that were fetched, and a block of it, are kept for the next question and the next
+    ridge. Where H is whole, what is kept is all of it, from the first question on. Where another
+    pass over the rows of a table must gather a part of H, ``NotGathered`` is raised and all stays
+    as it was: the search stops and goes on when the part is there. Estimates of what is missing
+    would save readings: of 8000 columns, independent but for 30, k = 20, k = 50 and five folds take
+    3, 4 and 10 readings without them and 3, 4 and 7 with them, in two to three times the time. But
+    with neighbours correlated by 0.6 the search of five folds, misled by them, asked for more of H
+    than 2 GiB hold; without them it takes 17 readings.
+
+    Attributes
+    ----------
+    kept_rows : ndarray of shape (n, d)
+        Rows of H, in their ``positions``.
     """
 
     def __init__(self, quadratic: Quadratic) -> None:
@@ -215,18 +234,30 @@ class StandardisedGram:
         self.scale[constant] = 1.0
         self._inverse_scale = 1.0 / self.scale
         self.delta: Array = quadratic.delta * self._inverse_scale
-        self.n_features = self.delta.size
+        d = self.delta.size
+        self.n_features = d
         self.diagonal: Array = quadratic.diagonal * self._inverse_scale**2
         self.delta[constant] = 0.0
         self.diagonal[constant] = 0.0
         # A constant column has no products either, whatever rounding makes of them.
         self._inverse_scale[constant] = 0.0
+        self.kept_rows = np.empty((0, d))
+        # Position of each column among the rows that are kept, −1 for none; whether it is known.
+        self._position = np.full(d, -1, np.int64)
+        self._is_known = np.zeros(d, np.bool_)
+        self._n_kept = 0
+        # Columns of which H among themselves is kept, and the place of each column there.
+        self._columns = np.empty(0, np.int64)
+        self._place = np.full(d, -1, np.int64)
+        self._block = np.empty((0, 0))
 
     def rows(self, columns: Indices) -> Array:
         """Rows of H, of shape (q, d)."""
         with np.errstate(over="ignore", invalid="ignore"):
             rows = self.quadratic.columns(columns).T
-        for column in columns[~np.isfinite(rows).all(axis=1)][:1]:
+        overflowing = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        if overflowing.size:
+            column = columns[overflowing[0]]
             raise InputError(f"products of column {column} overflow: rescale it")
         rows *= self._inverse_scale
         rows *= self._inverse_scale[columns][:, None]
@@ -244,61 +275,16 @@ class StandardisedGram:
         index = np.arange(self.n_features) if columns is None else columns
         return Gram(self.delta[index], self.block(index, index))
 
-
-class HCache:
-    """Rows of H, and a block of it, kept for the next question and the next ridge.
-
-    Where another pass over the rows of a table must gather them, ``NotGathered`` is raised and the
-    cache stays as it was: the search stops and goes on when they are there. Estimates of what is
-    missing would save readings: of 8000 columns, independent but for 30, k = 20, k = 50 and five
-    folds take 3, 4 and 10 readings without them and 3, 4 and 7 with them, in two to three times the
-    time. But with neighbours correlated by 0.6 the search of five folds, misled by them, asked for
-    more of H than 2 GiB hold; without them it takes 17 readings.
-
-    Parameters
-    ----------
-    gram : StandardisedGram
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n, d)
-        Rows of H, in their ``positions``.
-    """
-
-    def __init__(self, gram: StandardisedGram) -> None:
-        self._gram = gram
-        d = gram.n_features
-        self.rows = np.empty((0, d))
-        self._position = np.full(d, -1, np.int64)
-        self._n_rows = 0
-        self._is_known = np.zeros(d, np.bool_)
-        self._columns = np.empty(0, np.int64)
-        self._block = np.empty((0, 0))
-        self._place = np.full(d, -1, np.int64)
-
     def fetch(self, columns: Indices) -> None:
-        """Compute the rows of some columns that are not known yet."""
+        """Compute the rows of some columns that are not kept yet."""
+        if self.quadratic.is_whole:
+            self._keep_whole()
+            return
         self._make_room(columns)
         wanted = columns[~self._is_known[columns]]
         if wanted.size:
-            self.rows[self.positions(wanted)] = self._gram.rows(wanted)
+            self.kept_rows[self.positions(wanted)] = self.rows(wanted)
             self._is_known[wanted] = True
-
-    def _make_room(self, columns: Indices) -> None:
-        """Give positions to columns without one; all others are dropped where there is no room."""
-        d = self._position.size
-        room = min(max(_KEPT_NUMBERS // d, 2 * columns.size), d)
-        new = columns[self._position[columns] < 0]
-        if self._n_rows + new.size > room:
-            self._position[:] = -1
-            self._is_known[:] = False
-            self._n_rows, new = 0, columns
-        needed = self._n_rows + new.size
-        if needed > self.rows.shape[0]:
-            # In place: a copy would take as much memory again.
-            self.rows.resize((needed, d), refcheck=False)
-        self._position[new] = np.arange(self._n_rows, needed)
-        self._n_rows = needed
 
     def positions(self, columns: Indices) -> Indices:
         """Where the rows of columns that were fetched are."""
@@ -306,24 +292,61 @@ class HCache:
 
     def part(self, columns: Indices, others: Indices) -> Array:
         """Rows of columns that were fetched, restricted to some other columns."""
-        part: Array = take(self.rows, self.positions(columns), others)
+        part: Array = take(self.kept_rows, self.positions(columns), others)
         return part
 
-    def block(self, columns: Indices, others: Indices | None = None) -> Array:
-        """H of some columns among themselves, or with others that were asked for before."""
+    def kept_block(self, columns: Indices, others: Indices | None = None) -> Array:
+        """H of some columns among themselves, or with others that were asked for before; kept."""
+        across = columns if others is None else others
+        if self.quadratic.is_whole:
+            self._keep_whole()
+            part: Array = take(self.kept_rows, columns, across)
+            return part
         new = columns[self._place[columns] < 0]
         if new.size:
-            old, size = self._columns.size, self._columns.size + new.size
-            every = np.concatenate([self._columns, new])
-            rows = self._gram.block(new, every)
-            if size > len(self._block):
-                block = np.empty((2 * size, 2 * size))
-                block[:old, :old] = self._block[:old, :old]
-                self._block = block
-            self._block[old:size, :size], self._block[:old, old:size] = rows, rows[:, :old].T
-            self._columns, self._place[new] = every, np.arange(old, size)
-        across = self._place[columns if others is None else others]
-        return self._block[self._place[columns][:, None], across]
+            self._add_to_block(new)
+        return self._block[self._place[columns][:, None], self._place[across]]
+
+    def _keep_whole(self) -> None:
+        """Compute all rows of H."""
+        d = self.n_features
+        if self._n_kept < d:
+            every = np.arange(d)
+            self.kept_rows = self.block(every, every)
+            self._position = every
+            self._n_kept = d
+
+    def _make_room(self, columns: Indices) -> None:
+        """Give positions to columns without one; all others are dropped where there is no room."""
+        d = self._position.size
+        room = min(max(_KEPT_NUMBERS // d, 2 * columns.size), d)
+        new = columns[self._position[columns] < 0]
+        if self._n_kept + new.size > room:
+            self._position[:] = -1
+            self._is_known[:] = False
+            self._n_kept = 0
+            new = columns
+        needed = self._n_kept + new.size
+        if needed > self.kept_rows.shape[0]:
+            # In place: a copy would take as much memory again.
+            self.kept_rows.resize((needed, d), refcheck=False)
+        self._position[new] = np.arange(self._n_kept, needed)
+        self._n_kept = needed
+
+    def _add_to_block(self, new: Indices) -> None:
+        """Compute H of new columns with those of the block and among themselves."""
+        old = self._columns.size
+        size = old + new.size
+        every = np.concatenate([self._columns, new])
+        rows = self.block(new, every)
+        if size > len(self._block):
+            block = np.empty((2 * size, 2 * size))
+            block[:old, :old] = self._block[:old, :old]
+            self._block = block
+        self._block[old:size, :size] = rows
+        self._block[:old, old:size] = rows[:, :old].T
+        self._columns = every
+        self._place[new] = np.arange(old, size)
 
 
 @kernel

@@ -30,7 +30,7 @@ from ..errors import InputError
 from ..strata import Weighting, pair_shares
 from ..utils.files import write_atomically
 from ..utils.types import Array, Indices, Mask
-from .base import Quadratic
+from .base import WHOLE_NUMBERS, Quadratic
 
 # Version of the file layout written by ``ClassMoments.save``.
 _FORMAT = 1
@@ -322,6 +322,12 @@ class ClassMoments(Moments):
     def n_features(self) -> int:
         """Number of columns."""
         return self.positive.mean.size
+
+    @property
+    def is_whole(self) -> bool:  # type: ignore[override]
+        """Whether all of H was taken along."""
+        d = self.n_features
+        return self.column_index.size == d and d**2 <= WHOLE_NUMBERS
 
     @property
     def weights(self) -> tuple[float, float]:  # type: ignore[override]

@@ -24,7 +24,7 @@ from ..strata import Strata
 from ..utils.arrays import is_tensor, to_host
 from ..utils.types import Array, Indices, Mask
 from . import _tensors
-from .base import NotGathered
+from .base import WHOLE_NUMBERS, NotGathered
 from .cells import ClassPart, Moments
 from .passes import Division, Products, Summaries
 
@@ -291,6 +291,11 @@ class ChunkedMoments(Moments):
         self.cell_variances = scatters / np.where(totals.T > 0, totals.T, 1.0).reshape(-1, 1)
         apart = self.cell_means[::2] != self.cell_means[1::2]
         self.varies = np.logical_or((scatters > 0).any(axis=0), apart.any(axis=0))
+
+    @property
+    def is_whole(self) -> bool:  # type: ignore[override]
+        """Whether all of H was gathered."""
+        return self._gathered.whole and self.n_features**2 <= WHOLE_NUMBERS
 
     @property
     def scatters(self) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 from ..errors import InputError
 from ..limits import Limits
 from ..moments import class_moments
-from ..moments.base import HCache, NotGathered, Quadratic, StandardisedGram
+from ..moments.base import NotGathered, Quadratic, StandardisedGram
 from ..solvers.exchange import Solution
 from ..solvers.exchange_columns import ColumnSearch
 from ..solvers.exchange_groups import Groups, GroupSearch
@@ -117,7 +117,6 @@ class PathSearch:
         self._restrictions = restrictions
         self._thorough = thorough
         self._gram = StandardisedGram(moments)
-        self._cache = HCache(self._gram)
         self._groups: Groups | None = None
         # What the list of each point may cost.
         self._budgets = [np.inf] * ks.size
@@ -166,11 +165,7 @@ class PathSearch:
         return lists
 
     def _begin_search(self, alpha: float, budget: float) -> ListSearch:
-        settings: dict[str, Any] = {
-            "cache": self._cache,
-            "budget": budget,
-            "thorough": self._thorough,
-        }
+        settings: dict[str, Any] = {"budget": budget, "thorough": self._thorough}
         if self._groups is not None:
             return GroupSearch(self._gram, alpha, groups=self._groups, **settings)
         return ColumnSearch(self._gram, alpha, restrictions=self._restrictions, **settings)

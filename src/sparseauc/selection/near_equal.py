@@ -10,7 +10,6 @@ import numpy.typing as npt
 from sklearn.utils import check_scalar
 
 from ..errors import InputError
-from ..moments.base import HCache
 from ..solvers.near_optimal import supports_below
 from ..utils.types import Array, Indices, Mask
 from .fitted_list import FittedList, exchange_table
@@ -165,7 +164,7 @@ def _lists_by_exchanges(
     fitted: FittedList, start: float, within: float, most: int
 ) -> list[Indices]:
     """Lists near the best one, from list to list by exchanges of one column, the best first."""
-    known = HCache(fitted.gram)
+    gram = fitted.gram
     best = start
     first = tuple(fitted.support.tolist())
     seen = {first}
@@ -177,10 +176,10 @@ def _lists_by_exchanges(
             break
         support = np.array(columns, np.int64)
         done.append(support)
-        known.fetch(support)
+        gram.fetch(support)
         _, after = exchange_table(
-            fitted.gram,
-            known.rows[known.positions(support)],
+            gram,
+            gram.kept_rows[gram.positions(support)],
             support,
             fitted.alpha,
             fitted.restrictions,

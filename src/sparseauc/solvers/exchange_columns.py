@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..moments.base import HCache, StandardisedGram
+from ..moments.base import StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from .exchange import ExchangeLimits, Solution, solve_on
 from .outside import relative_gains
@@ -26,7 +26,6 @@ def exchange_path(
     k_max: int,
     alpha: float = 0.0,
     restrictions: Restrictions | None = None,
-    cache: HCache | None = None,
     *,
     budget: float = np.inf,
     first: int = FIRST,
@@ -46,8 +45,6 @@ def exchange_path(
         Without groups. A fixed column that is constant, or without a ridge depends linearly on
         those before it, adds nothing and takes no place: its coefficient is 0. One whose sign holds
         it at 0 takes its place.
-    cache : HCache, optional
-        What is known of H; ridges share it.
     budget : float
         What the columns of a list may cost together.
     first : int
@@ -63,9 +60,7 @@ def exchange_path(
         carry everything there is to explain, all others depend on them, or signs or the budget let
         no other join.
     """
-    search = ColumnSearch(
-        gram, alpha, restrictions, cache, budget=budget, first=first, thorough=thorough
-    )
+    search = ColumnSearch(gram, alpha, restrictions, budget=budget, first=first, thorough=thorough)
     return search.path(k_max)
 
 
@@ -74,7 +69,7 @@ class ColumnSearch(ListSearch):
 
     Parameters
     ----------
-    gram, alpha, restrictions, cache, budget, first, thorough
+    gram, alpha, restrictions, budget, first, thorough
         As for ``exchange_path``.
     """
 
@@ -83,7 +78,6 @@ class ColumnSearch(ListSearch):
         gram: StandardisedGram,
         alpha: float,
         restrictions: Restrictions | None = None,
-        cache: HCache | None = None,
         *,
         budget: float = np.inf,
         first: int = FIRST,
@@ -107,7 +101,6 @@ class ColumnSearch(ListSearch):
             np.ones(fixed.size, np.int64),
             gram,
             alpha,
-            cache,
             first=first,
             thorough=thorough,
         )
@@ -125,7 +118,6 @@ class ColumnSearch(ListSearch):
         self._fetch(lists)
         return relative_gains(
             self._gram,
-            self._cache,
             lists,
             self._alpha,
             self._fixed,
@@ -137,7 +129,6 @@ class ColumnSearch(ListSearch):
     def _solve(self, lists: list[Indices]) -> list[Solution]:
         supports = replace_by_first_of_equals(
             self._gram,
-            self._cache,
             lists,
             self._usable,
             self._fixed,
@@ -149,7 +140,7 @@ class ColumnSearch(ListSearch):
 
     def _solve_on(self, support: Indices) -> Solution:
         """Minimise on a support, with coefficients of the right signs."""
-        block = self._cache.block(support)
+        block = self._gram.kept_block(support)
         delta = self._gram.delta[support]
         solution = solve_on(block, delta, support, self._alpha)
         if self._limits is None or self._limits.right_signs(support, solution.coef):
@@ -186,7 +177,6 @@ def _rank_columns(
 
 def replace_by_first_of_equals(
     gram: StandardisedGram,
-    cache: HCache,
     supports: list[Indices],
     usable: Mask,
     fixed: Mask,
@@ -199,8 +189,6 @@ def replace_by_first_of_equals(
     Parameters
     ----------
     gram : StandardisedGram
-    cache : HCache
-        With the block of H on the working set.
     supports : list of ndarrays of int64
     usable, fixed, is_working : bool ndarrays of shape (d,)
         Columns that can be chosen, those that stay, and those of the working set.
@@ -214,10 +202,10 @@ def replace_by_first_of_equals(
     if not equals:
         return supports
     outside = [column for column, twins in equals.items() if not is_working[twins].all()]
-    cache.fetch(np.array(outside, np.int64))
+    gram.fetch(np.array(outside, np.int64))
     for column, twins in equals.items():
         place = np.array([column])
-        rows = cache.part(place, twins) if column in outside else cache.block(place, twins)
+        rows = gram.part(place, twins) if column in outside else gram.kept_block(place, twins)
         # What is turned round serves as well, where its sign is turned round too.
         same = np.abs(rows[0]) >= gram.diagonal[column] - EQUAL
         if limits is not None:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from ..errors import InputError
-from ..moments.base import HCache, NotGathered, StandardisedGram
+from ..moments.base import NotGathered, StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from .exchange import DEPENDENT, Solution, dependence_tolerance, solve_on
 from .exchange.groups import gains_outside, split_list
@@ -98,8 +98,6 @@ class GroupSearch(ListSearch):
     alpha : float
         Ridge, on the standardised scale.
     groups : Groups
-    cache : HCache, optional
-        What is known of H.
     budget : float
         What the groups of a list may cost together.
     first : int
@@ -113,7 +111,6 @@ class GroupSearch(ListSearch):
         gram: StandardisedGram,
         alpha: float,
         groups: Groups,
-        cache: HCache | None = None,
         *,
         budget: float = np.inf,
         first: int = FIRST,
@@ -133,7 +130,6 @@ class GroupSearch(ListSearch):
             groups.sizes,
             gram,
             alpha,
-            cache,
             first=first,
             thorough=thorough,
         )
@@ -209,8 +205,8 @@ class GroupSearch(ListSearch):
         order = groups.order
         support = self._support(units)
         delta = self._gram.delta
-        rows = self._cache.part(support, order)
-        M = np.linalg.inv(self._cache.part(support, support) + self._alpha * np.eye(support.size))
+        rows = self._gram.part(support, order)
+        M = np.linalg.inv(self._gram.part(support, support) + self._alpha * np.eye(support.size))
         w = -M @ delta[support]
         T = M @ rows
         g = delta[order] + w @ rows
@@ -257,7 +253,7 @@ class GroupSearch(ListSearch):
     def _support(self, units: Indices) -> Indices:
         """Columns of groups, but for those that others before them explain."""
         columns = self._columns_of(units)
-        block = self._cache.block(columns)
+        block = self._gram.kept_block(columns)
         return columns[independent(block + self._alpha * np.eye(columns.size), DEPENDENT)]
 
     def _solve(self, lists: list[Indices]) -> list[Solution]:
@@ -265,7 +261,7 @@ class GroupSearch(ListSearch):
         for units in lists:
             support = np.sort(self._support(units))
             delta = self._gram.delta[support]
-            path.append(solve_on(self._cache.block(support), delta, support, self._alpha))
+            path.append(solve_on(self._gram.kept_block(support), delta, support, self._alpha))
         return path
 
 

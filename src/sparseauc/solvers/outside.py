@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..moments.base import HCache, StandardisedGram
+from ..moments.base import StandardisedGram
 from ..utils.jit import inlined_kernel, kernel
 from ..utils.types import Array, Indices, Mask
 from .exchange import DEPENDENT, ExchangeLimits, dependence_tolerance, exchange_gains
@@ -36,7 +36,6 @@ _LEAST_LOSS = 1e-150
 
 def relative_gains(
     gram: StandardisedGram,
-    cache: HCache,
     supports: list[Indices],
     alpha: float,
     fixed: Mask,
@@ -52,7 +51,6 @@ def relative_gains(
     Parameters
     ----------
     gram : StandardisedGram
-    cache : HCache
         With the rows of all columns of the supports.
     supports : list of ndarrays of int64
     alpha : float
@@ -68,14 +66,14 @@ def relative_gains(
     columns = np.unique(np.concatenate(supports))
     if columns.size == 0 and not joins:
         return gains
-    H = cache.part(columns, columns)
+    H = gram.part(columns, columns)
     ridged = H + alpha * np.eye(columns.size)
     factor, smallest = _factorise(ridged, bound=gram.n_features > _MANY)
     union = _Union(
         columns=columns,
         stays=fixed[columns],
-        rows=cache.rows,
-        at=cache.positions(columns),
+        rows=gram.kept_rows,
+        at=gram.positions(columns),
         factor=factor,
         smallest=smallest,
     )

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..moments.base import Gram, HCache, NotGathered, StandardisedGram
+from ..moments.base import Gram, NotGathered, StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from .exchange import (
     DEPENDENT,
@@ -84,8 +84,6 @@ class ListSearch(ABC):
     gram : StandardisedGram
     alpha : float
         Ridge, on the standardised scale.
-    cache : HCache, optional
-        What is known of H.
     first : int
         Columns of the working set at first.
     thorough : bool
@@ -104,7 +102,6 @@ class ListSearch(ABC):
         sizes: Indices,
         gram: StandardisedGram,
         alpha: float,
-        cache: HCache | None,
         *,
         first: int,
         thorough: bool,
@@ -114,7 +111,6 @@ class ListSearch(ABC):
         self._sizes = sizes
         self._gram = gram
         self._alpha = alpha
-        self._cache = HCache(gram) if cache is None else cache
         self._first = first
         self._thorough = thorough
         self.lowest = 0
@@ -300,7 +296,7 @@ class ListSearch(ABC):
         new_columns = self._columns_of(new)
         columns = np.concatenate([self._columns, new_columns])
         try:
-            rows = self._cache.block(new_columns, columns)
+            rows = self._gram.kept_block(new_columns, columns)
         except NotGathered as missing:
             raise missing | NotGathered(ahead=self._columns_of(units).tolist()) from None
         n_old = self._columns.size
@@ -317,7 +313,7 @@ class ListSearch(ABC):
         """Have the rows of H of all columns of some lists."""
         union = np.unique(self._columns_of(np.concatenate(lists)))
         try:
-            self._cache.fetch(union)
+            self._gram.fetch(union)
         except NotGathered as missing:
             ahead = self._columns_of(self._units_found())
             raise missing | NotGathered(ahead=ahead.tolist()) from None
