@@ -27,11 +27,12 @@ from sparseauc_paper.gene_summaries import figure3, figure4, real_results, table
 from sparseauc_paper.methods import METHODS, PAPER_METHODS
 from sparseauc_paper.pages.elements import Figure, Note
 from sparseauc_paper.plan import EXPERIMENTS, Request, find_experiments, tasks_of
+from sparseauc_paper.presets import PRESETS
 from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED, SWITCHES
 from sparseauc_paper.report import correlation_with_paper, make_report
 from sparseauc_paper.scaling import about_scaling, scaling_listing
 from sparseauc_paper.store import Outcome
-from sparseauc_paper.summaries import figure2, table1, table2
+from sparseauc_paper.summaries import ONE_SIDED, figure2, table1, table2
 from tiny import TINY
 
 REQUEST = Request(TINY, "corrected", tuple(METHODS), seed=0)
@@ -162,8 +163,10 @@ def test_tables_show_every_method_and_count_failures():
     frame = table.cells
     assert table.name == "table1"
     assert list(frame["method"].unique()) == [
-        m.name for m in METHODS.values() if m.key != "spam-l1l2"
+        *(m.name for m in METHODS.values() if m.key != "spam-l1l2"),
+        ONE_SIDED,
     ]
+    assert ONE_SIDED in table.caption
     line = frame[(frame["method"] == "FSAUC") & (frame["column"] == "k* = 3")].iloc[0]
     assert (line["n"], line["failed"]) == (3, 1)
     kept = [outcomes[tasks["fsauc", "3", t, f]].result for t in (0, 1) for f in (0, 1)]
@@ -179,6 +182,27 @@ def test_tables_show_every_method_and_count_failures():
     assert other.name == "table1-published"
     assert other.cells["in_paper"].all()
     assert other.cells["method"].nunique() == 7
+
+
+def test_solam_has_a_row_for_either_arm():
+    """Which arm a number is from is decided by the task, not by the order of the rows."""
+    request = Request(TINY, "corrected", ("solam",), seed=0)
+    outcomes = dict.fromkeys(plan.table_tasks(request, "corrected").values(), synthetic(0.6, 0.3))
+    outcomes |= dict.fromkeys(plan.one_sided_tasks(request).values(), synthetic(0.7, 0.5))
+    assert len(outcomes) == 2 * 8
+    for table, of_arm in ((table1, (0.6, 0.7)), (table2, (0.3, 0.5))):
+        cells = table(request, "corrected", outcomes).cells
+        cells = cells[cells["group"] != "Jaccard"]
+        for method, value in zip(("SOLAM", ONE_SIDED), of_arm, strict=True):
+            assert set(cells.loc[cells["method"] == method, "mean"]) == {value}
+        assert not cells.loc[cells["method"] == ONE_SIDED, "printed"].notna().any()
+    assert table1(request, "published", outcomes).cells.empty, "it has one arm, the paper's"
+
+
+def test_every_method_tunes_k_over_the_same_values():
+    for preset in PRESETS.values():
+        for grids in (preset.grids, {**preset.grids, **preset.real_grids}):
+            assert len({grid["k"] for grid in grids.values() if "k" in grid}) == 1
 
 
 def test_truncation_is_read_off_the_same_fits():

@@ -117,7 +117,7 @@ def validated(settings):
     split = outer_split(protocol, positive, draw, fold)
     parts = [*inner_splits(protocol, positive, split.train, (*draw, fold)), split]
     for number, part in enumerate(parts):
-        X = scaled(protocol, data, part.train, draw)
+        X = scaled(protocol, data, part.train)
         training = Training(
             np.ascontiguousarray(X[part.train]), positive[part.train], protocol,
             settings["epochs"], ("fit", *draw, fold, method.key, number), parts[0].train.size,
@@ -223,12 +223,12 @@ def test_published_test_parts_are_neither():
 def test_scaling_learns_from_training_rows_alone():
     data = outbreak(*DRAW)
     train = outer_split(CORRECTED, data.y > 0, DRAW, 0).train
-    X = scaled(CORRECTED, data, train, DRAW)
+    X = scaled(CORRECTED, data, train)
     expected = (data.X - data.X[train].mean(0)) / data.X[train].std(0)
     np.testing.assert_allclose(X, normalize(expected))
-    leaky = scaled(one_switch_on("scale_with_test_rows"), data, train, DRAW)
+    leaky = scaled(one_switch_on("scale_with_test_rows"), data, train)
     np.testing.assert_allclose(leaky, normalize(scale(data.X)))
-    raw = scaled(one_switch_on("no_scaling"), data, train, DRAW)
+    raw = scaled(one_switch_on("no_scaling"), data, train)
     np.testing.assert_allclose(raw, normalize(data.X))
 
 
@@ -253,3 +253,36 @@ def test_a_task_is_determined_by_its_settings():
     assert base.key != task("sht-auc", one_switch_on("one_fewer")).key
     assert '"version"' not in base.description  # results outlive a version of the library
     assert '"revision"' in base.description
+
+
+def test_random_signs_change_nothing_but_the_direction_of_columns():
+    plain, signed = outbreak(*DRAW), outbreak(*DRAW, random_signs=True)
+    signs = signed.X[0] / plain.X[0]
+    assert set(signs.tolist()) == {-1.0, 1.0}
+    np.testing.assert_array_equal(signed.X, plain.X * signs)
+    np.testing.assert_array_equal(signed.coef, plain.coef * signs)
+    np.testing.assert_array_equal(signed.support, plain.support)
+
+
+@pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
+@pytest.mark.parametrize("method", [m.key for m in METHODS.values() if m.key != "sparse-auc"])
+def test_signs_of_columns_matter_to_solam_alone(method, protocol):
+    """All others start at 0: so one arm of the simulation does for them, and SOLAM has two."""
+    results = []
+    for one_sided in (True, False):
+        settings = dict(task(method, protocol).settings)
+        settings["switches"] = {**settings["switches"], "one_sided_shifts": one_sided}
+        result = synthetic.compute(settings)
+        results.append({name: result[name] for name in result if name != "seconds"})
+    if method == "solam":
+        assert results[0]["validation_auc"] != results[1]["validation_auc"]
+    else:
+        assert results[0] == results[1]
+
+
+def test_solam_alone_has_a_task_for_either_sign():
+    for method in ("sht-auc", "solam"):
+        named = "one_sided_shifts" in task(method, CORRECTED).settings["switches"]
+        assert named == (method == "solam")
+    assert PUBLISHED.one_sided_shifts
+    assert not CORRECTED.one_sided_shifts

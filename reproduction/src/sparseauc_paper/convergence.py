@@ -38,7 +38,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     data = outbreak(*draw)
     positive = data.y > 0
     rows = outer_split(CORRECTED, positive, draw, 0).train
-    X = np.ascontiguousarray(scaled(PUBLISHED, data, rows, draw)[rows])
+    X = np.ascontiguousarray(scaled(PUBLISHED, data, rows)[rows])
     objective = AUCObjective(X, positive[rows])
     blocks = RowBlocks.partition(
         rows.size, settings["batch_size"], shuffle=False, rng=np.random.default_rng(0)

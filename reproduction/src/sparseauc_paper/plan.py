@@ -97,6 +97,23 @@ def table_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     )  # fmt: skip
 
 
+def one_sided_tasks(request: Request) -> dict[Key, Task]:
+    """Tasks of SOLAM in Tables I and II, corrected but for shifts that have the sign of its start.
+
+    Every other method starts at 0, and finds the same columns whatever their signs.
+    """
+    return {
+        ("solam", column, trial, fold): synthetic_task(
+            request.preset, one_switch_on("one_sided_shifts"), "solam", fold=fold,
+            **request.drawn(trial), **of,
+        )
+        for column, of in _sparsities(request.preset.sparsities).items()
+        for trial in range(request.preset.trials)
+        for fold in range(request.preset.folds)
+        if "solam" in request.methods
+    }  # fmt: skip
+
+
 def figure2_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     """Tasks of Figure 2 under a protocol; columns are the shares of positives."""
     preset = request.preset
@@ -216,6 +233,7 @@ def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:
     for protocol in (request.protocol, request.other_protocol):
         if {"table1", "table2"} & set(experiments):
             yield from table_tasks(request, protocol).values()
+            yield from one_sided_tasks(request).values()
         if {"table3", "figure3", "figure4"} & set(experiments):
             yield from real_tasks(request, protocol).values()
         if "figure2" in experiments:

@@ -98,11 +98,12 @@ class Preset:
 
 _KS = tuple(range(10, 101, 10))
 _HARD_GRID = {"k": _KS, "blocks": (1, 2, 4, 8, 10)}
-_REAL_KS = (1, *range(5, 51, 5), *range(60, 101, 10), *range(200, 501, 100))
+# With 29 and 32, the numbers of related genes.
+_REAL_KS = (1, *range(5, 30, 5), 29, 30, 32, *range(35, 51, 5), *range(60, 101, 10),
+            *range(200, 501, 100))  # fmt: skip
 _REAL_HARD_GRID = {"k": _REAL_KS, "batch_size": tuple(range(5, 41, 5))}
 _RADII = powers(10, -1, 5)
 _TENS = powers(10, -5, 2)
-_COUNTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 300, 500)
 
 _RATIOS = tuple(round(0.05 * i, 2) for i in range(1, 11))
 
@@ -114,7 +115,7 @@ PAPER = Preset(
     folds=2,
     sparsities=(20, 40, 60, 80),
     ratios=_RATIOS,
-    figure2_trials=10,
+    figure2_trials=40,
     figure2_folds=1,
     figure1_ratios=(0.05, 0.25, 0.5),
     figure1_draws=10,
@@ -144,21 +145,24 @@ PAPER = Preset(
         "solam": {"xi": tuple(range(1, 101, 9)), "radius": _RADII},
         "fsauc": {"radius": _RADII, "eta": powers(2, -10, 10)},
         "sparse-auc": {},
-        "mean-difference": {"k": _COUNTS},
-        "shrunken-centroid": {"k": _COUNTS},
+        "mean-difference": {"k": _KS},
+        "shrunken-centroid": {"k": _KS},
         "l1-logistic": {"C": tuple(10.0 ** (e / 2) for e in range(-6, 5))},
     },
     real_grids={
         "sht-auc": _REAL_HARD_GRID,
         "sto-iht": _REAL_HARD_GRID,
         "hsg-ht": {"k": _REAL_KS, "tau": (1, 10, 100, 1000)},
+        "mean-difference": {"k": _REAL_KS},
+        "shrunken-centroid": {"k": _REAL_KS},
     },
     leukemia_batch_sizes=tuple(range(1, 40)),
     not_simulated=("sparse-auc",),
 )
 
-_QUICK_HARD_GRID = {"k": (10, 20, 40, 60, 80, 100), "blocks": (1, 4, 10)}
-_QUICK_REAL_KS = (1, 5, 10, 20, 30, 50, 100, 200, 500)
+_QUICK_KS = (10, 20, 40, 60, 80, 100)
+_QUICK_HARD_GRID = {"k": _QUICK_KS, "blocks": (1, 4, 10)}
+_QUICK_REAL_KS = (1, 5, 10, 20, 29, 32, 50, 100, 200, 500)
 _QUICK_REAL_HARD_GRID = {"k": _QUICK_REAL_KS, "batch_size": (5, 20, 40)}
 _QUICK_TENS = powers(10, -5, 1, 2)
 
@@ -181,7 +185,9 @@ QUICK = replace(
         **PAPER.grids,
         "sht-auc": _QUICK_HARD_GRID,
         "sto-iht": _QUICK_HARD_GRID,
-        "hsg-ht": {"k": (10, 20, 40, 60, 80, 100), "tau": (1, 100)},
+        "hsg-ht": {"k": _QUICK_KS, "tau": (1, 100)},
+        "mean-difference": {"k": _QUICK_KS},
+        "shrunken-centroid": {"k": _QUICK_KS},
         "spam-l1": {"xi": _QUICK_TENS, "l1": _QUICK_TENS},
         "spam-l2": {"xi": _QUICK_TENS, "l2": _QUICK_TENS},
         "spam-l1l2": {
@@ -195,6 +201,8 @@ QUICK = replace(
         "sht-auc": _QUICK_REAL_HARD_GRID,
         "sto-iht": _QUICK_REAL_HARD_GRID,
         "hsg-ht": {"k": _QUICK_REAL_KS, "tau": (1, 1000)},
+        "mean-difference": {"k": _QUICK_REAL_KS},
+        "shrunken-centroid": {"k": _QUICK_REAL_KS},
     },
     leukemia_batch_sizes=(5, 20, 39),
 )  # fmt: skip

@@ -95,6 +95,7 @@ class Protocol:
     paper_gene_ranges: bool = False
     no_scaling: bool = False
     log_odds_intercept: bool = False
+    one_sided_shifts: bool = False
 
     def switches_of(self, where: str, method: str) -> dict[str, bool]:
         """Return the switches that the fits of a method in an experiment depend on."""

@@ -25,6 +25,13 @@ PROTOCOL_WORDS = {
     "published": "the published protocol (as in the authors' programs, errors included)",
 }
 AUC = "test AUC"
+# The second arm of the corrected protocol: the simulation as the paper has it.
+ONE_SIDED = "SOLAM, all shifts positive"
+ABOUT_ARMS = (
+    "The columns of the simulation have random signs. In the paper all shifts are positive, and "
+    "SOLAM alone does not start at 0 but at R/√d in every column, which tells it their sign; the "
+    f"row “{ONE_SIDED}” shows what that is worth. To all other methods signs make no difference."
+)
 ABOUT_DIFFERENCES = (
     "Differences from print that rest on fewer than ten values are not given. The others are "
     "Student's t, as the normal deviate of the same probability, with an error no smaller than the "
@@ -67,6 +74,16 @@ def table_values(
     """Numbers of Tables I and II."""
     read = partial(synthetic_measure, PROTOCOLS[protocol], measure, given=given)
     return synthetic_values(plan.table_tasks(request, protocol), outcomes, read)
+
+
+def one_sided_lines(
+    request: Request, group: str, measure: str, outcomes: Outcomes, *, given: bool = False
+) -> list[dict[str, Any]]:
+    """Lines of SOLAM where all shifts have the sign of its start."""
+    read = partial(synthetic_measure, PROTOCOLS["corrected"], measure, given=given)
+    values = synthetic_values(plan.one_sided_tasks(request), outcomes, read)
+    lines = frame_of(values, group, {}, printed.SYNTHETIC, _sparsity_columns(request))
+    return [{**line, "method": ONE_SIDED, "in_paper": False} for line in lines]
 
 
 def figure2_values(request: Request, protocol: str, measure: str, outcomes: Outcomes) -> Values:
@@ -138,11 +155,14 @@ def table1(request: Request, protocol: str, outcomes: Outcomes) -> Comparison:
     """Table I under a protocol, beside the printed numbers."""
     values = table_values(request, protocol, "auc", outcomes)
     lines = frame_of(values, AUC, printed.AUC, printed.SYNTHETIC, _sparsity_columns(request))
+    arms = protocol == "corrected"
+    if arms:
+        lines += one_sided_lines(request, AUC, "auc", outcomes)
     return Comparison(
         name_of("table1", request, protocol),
         f"Table I, {protocol} protocol",
         f"Test AUC at {plan.TABLE_RATIO:.0%} positives under {PROTOCOL_WORDS[protocol]}; "
-        f"{_draws(request)}{values_of(values)}. {ABOUT_DIFFERENCES}",
+        f"{_draws(request)}{values_of(values)}. {f'{ABOUT_ARMS} ' * arms}{ABOUT_DIFFERENCES}",
         pd.DataFrame(lines),
     )
 
@@ -155,6 +175,8 @@ def table2(
     for group, table in (("F1", printed.F1), ("Jaccard", printed.JACCARD)):
         values = table_values(request, protocol, group.lower(), outcomes, given=given)
         lines += frame_of(values, group, table, printed.SYNTHETIC, _sparsity_columns(request))
+        if protocol == "corrected":
+            lines += one_sided_lines(request, group, group.lower(), outcomes, given=given)
     if PROTOCOLS[protocol].absolute_cut:
         which, about = "", (
             "As in the programs, the hard-thresholding methods tune k, and of the convex methods, "
@@ -163,12 +185,13 @@ def table2(
     elif given:
         which, about = ", k* given to every method", (
             "Every method is given the true number k* of columns and tunes the rest: the "
-            "hard-thresholding methods keep k* columns, of dense answers the k* largest count"
+            "hard-thresholding methods keep k* columns, of dense answers the k* largest count. "
+            f"{ABOUT_ARMS}"
         )  # fmt: skip
     else:
         which, about = ", k tuned by every method", (
             "No method is given k*. Each tunes its number of columns over the same values, by "
-            "validation AUC: of dense answers the k largest count"
+            f"validation AUC: of dense answers the k largest count. {ABOUT_ARMS}"
         )  # fmt: skip
     stem = name_of("table2", request, protocol)
     return Comparison(

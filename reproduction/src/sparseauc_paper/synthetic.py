@@ -1,6 +1,7 @@
 """The simulated outbreak: a method tuned and tested on one split of one draw (Tables I, II)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -41,7 +42,8 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     method = METHODS[settings["method"]]
     grid = points(settings["grid"])
     draw = tuple(settings[name] for name in ("seed", "k", "ratio", "trial", "n", "d"))
-    data = outbreak(*draw)
+    # Where the switch is not named, the method starts at 0, and signs are the same to it.
+    data = outbreak(*draw, random_signs=not settings["switches"].get("one_sided_shifts", True))
     positive = data.y > 0
     split = outer_split(protocol, positive, draw, settings["fold"])
     if positive[split.test].all() or not positive[split.test].any():
@@ -49,7 +51,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     inner = inner_splits(protocol, positive, split.train, (*draw, settings["fold"]))
 
     def scale(train: Indices) -> Any:
-        return data.X if method.raw else scaled(protocol, data, train, draw)
+        return data.X if method.raw else scaled(protocol, data, train)
 
     work = Fits(settings, protocol, positive, inner, (*draw, settings["fold"]), scale)
     chosen = choose(work, grid, settings["k"], settings.get("limits", ()))
@@ -126,25 +128,35 @@ def choose(
 
 
 @lru_cache(maxsize=2)
-def outbreak(seed: int, k: int, ratio: float, trial: int, n: int, d: int) -> OutbreakData:
-    """Draw the data of a trial, the same for every method, protocol and fold."""
-    rng = generator("outbreak", seed, k, ratio, trial, n, d)
-    return make_outbreak(n=n, d=d, k=k, mu=SHIFT, r=ratio, random_state=rng)
+def outbreak(
+    seed: int, k: int, ratio: float, trial: int, n: int, d: int, *, random_signs: bool = False
+) -> OutbreakData:
+    """Draw the data of a trial, the same for every method, protocol and fold.
+
+    All shifts are positive, as in the paper; with ``random_signs`` every column, shifted or not, is
+    multiplied by a sign, which leaves the task as hard as it was.
+    """
+    place = seed, k, ratio, trial, n, d
+    rng = generator("outbreak", *place)
+    data = make_outbreak(n=n, d=d, k=k, mu=SHIFT, r=ratio, random_state=rng)
+    if not random_signs:
+        return data
+    signs = generator("signs", *place).choice([-1.0, 1.0], d)
+    return replace(data, X=data.X * signs, coef=data.coef * signs)
 
 
-@lru_cache(maxsize=2)
-def _scaled_as_one(draw: tuple[Any, ...]) -> Any:
-    X = outbreak(*draw).X
-    return scale_rows(scale_columns(X, np.arange(X.shape[0])))
-
-
-def scaled(protocol: Protocol, data: OutbreakData, train: Indices, draw: tuple[Any, ...]) -> Any:
+def scaled(protocol: Protocol, data: OutbreakData, train: Indices) -> Any:
     """Z-score columns by the training rows, or by all or not at all if switched; unit rows."""
     if protocol.no_scaling:
         return scale_rows(data.X)
     if protocol.scale_with_test_rows:
-        return _scaled_as_one(draw)
+        return _scaled_as_one(data)
     return scale_rows(scale_columns(data.X, train))
+
+
+@lru_cache(maxsize=2)
+def _scaled_as_one(data: OutbreakData) -> Any:
+    return scale_rows(scale_columns(data.X, np.arange(data.X.shape[0])))
 
 
 def outer_split(protocol: Protocol, positive: Mask, draw: tuple[Any, ...], fold: int) -> Split:
