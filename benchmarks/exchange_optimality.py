@@ -35,8 +35,8 @@ def long_search(gram, alpha, k):
     state = make_state(gram.gram(), alpha, 101, nobody)
     found = Found.none(100)
     for top, most in ((48, 40), (100, 60)):
-        search(state, found, 101, top, -1, escape=False, dropped=np.empty(0, np.int64))
-        search(state, found, 101, top, -1, escape=True, dropped=np.arange(most, 4, -1))
+        search(state, found, 101, top, escape=False, dropped=np.empty(0, np.int64))
+        search(state, found, 101, top, escape=True, dropped=np.arange(most, 4, -1))
     return 1 - found.explained[k]
 
 

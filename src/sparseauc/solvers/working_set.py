@@ -39,8 +39,6 @@ from .exchange.limits import MIN_COST
 _PER_CEILING = 3
 # Columns that join the working set after a check: at least where so many were near, and at most.
 _ADDED = 40, 100
-# Units are forced into lists of so many at most, where they cost unlike amounts.
-_LONGEST_FORCED = 16
 # A thorough search does without each unit of lists of so many at most, and of lists longer by so
 # many than the first stage settles: what is found there leads down to these.
 _LONGEST_DROPPED = 28
@@ -184,7 +182,8 @@ class ListSearch(ABC):
             self._fill_working_set(max(self._first, _PER_CEILING * ceiling))
             self._search(ceiling, sizes)
             self._ceiling = ceiling
-            self._escaped = not self._thorough
+            limits = None if self._state is None else self._state.limits
+            self._escaped = not (self._thorough or (limits is not None and limits.paid))
         while True:
             longest = self._longest()
             self._exhausted = longest < sizes[-1]
@@ -249,32 +248,26 @@ class ListSearch(ABC):
 
     def _search(self, ceiling: int, sizes: range) -> None:
         """Search within the working set; lists of fewer units than ``sizes`` are settled."""
-        least = sizes[0]
         units = self._working_set
         top = min(ceiling, units.size)
-        limits = self._limits_of(units)
         state = make_state(
             Gram(self._gram.delta[self._columns], self._H),
             self._alpha,
             ceiling + 1,
             self._fixed[units],
-            limits,
+            self._limits_of(units),
             starts=self._starts(),
         )
-        longest_forced = -1
-        unlike_costs = limits is not None and np.unique(limits.cost).size > 1
-        if unlike_costs and least <= _LONGEST_FORCED:
-            longest_forced = min(sizes[-1], _LONGEST_FORCED)
         found = Found.none(ceiling)
         changed = top + 1
         if self._found is not None:
             # Go on from what was found up to a lower ceiling, or among fewer units.
-            found.take_over(self._found, least)
+            found.take_over(self._found)
             if units.size > self._n_searched:
-                changed = least
+                changed = sizes[0]
         self._n_searched = units.size
         self.lowest = search(
-            state, found, changed, top, longest_forced, escape=False, dropped=np.empty(0, np.int64)
+            state, found, changed, top, escape=False, dropped=np.empty(0, np.int64)
         )
         self._state = state
         self._found = found
@@ -287,7 +280,7 @@ class ListSearch(ABC):
         longest = min(_LONGEST_DROPPED, sizes[-1] + _BEYOND) if self._last < 0 else 0
         dropped = np.arange(max(sizes[0], 1), longest + 1)
         top = min(ceiling, self._working_set.size)
-        search(self._state, found, found.explained.size, top, -1, escape=True, dropped=dropped)
+        search(self._state, found, found.explained.size, top, escape=True, dropped=dropped)
         return bool((found.explained > before).any())
 
     def _add(self, units: Indices) -> None:

@@ -35,8 +35,8 @@ class ExchangeLimits(NamedTuple):
         0 for columns of none.
     sign : int64 ndarray of shape (c,)
         0 for coefficients of any sign.
-    signed : bool
-        Whether any coefficient must have a sign.
+    signed, paid : bool
+        Whether any coefficient must have a sign, and whether units cost unlike amounts.
     required : bool ndarray of shape (c,)
         Must be on the list, and take a place, even where their sign holds them at 0.
     cost : ndarray of shape (c,)
@@ -52,6 +52,7 @@ class ExchangeLimits(NamedTuple):
     family: Indices
     sign: Indices
     signed: bool
+    paid: bool
     required: Mask
     cost: Array
     room: Indices
@@ -69,6 +70,7 @@ class ExchangeLimits(NamedTuple):
             family=family,
             sign=sign,
             signed=bool(sign.any()),
+            paid=np.unique(cost).size > 1,
             required=np.zeros(family.size, np.bool_),
             cost=cost,
             room=room,
@@ -83,6 +85,7 @@ UNLIMITED = ExchangeLimits(
     family=_NONE,
     sign=_NONE,
     signed=False,
+    paid=False,
     required=np.empty(0, np.bool_),
     cost=np.empty(0),
     room=_NONE,
@@ -153,7 +156,7 @@ def _wrong_sign(sign, s, losses):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def must_leave(limits, s, losses, kept, top):  # type: ignore[no-untyped-def]
+def must_leave(limits, s, losses, top):  # type: ignore[no-untyped-def]
     """Position of the unit that must leave next for a list of at most ``top`` to be feasible.
 
     Coefficients of the wrong sign go first; then, of families with too many columns, the one that
@@ -163,7 +166,7 @@ def must_leave(limits, s, losses, kept, top):  # type: ignore[no-untyped-def]
     Returns
     -------
     int
-        −1 if the list is feasible, −2 if ``kept`` and the units that cannot leave are too many.
+        −1 if the list is feasible, −2 if the units that cannot leave are too many.
     """
     position = _wrong_sign(limits.sign, s, losses) if limits.signed else FEASIBLE
     over_budget = limits.budget[0] < 0.0
@@ -177,7 +180,7 @@ def must_leave(limits, s, losses, kept, top):  # type: ignore[no-untyped-def]
         for p in range(s.n_units[0]):
             unit = s.units[p]
             loss = losses[p]
-            eligible = unit != kept and not s.fixed[unit]
+            eligible = not s.fixed[unit]
             if over_family_limit:
                 eligible &= limits.room[limits.family[unit]] < 0
             if over_budget and not over_family_limit:

@@ -90,15 +90,15 @@ def unbar(s, min_q):  # type: ignore[no-untyped-def]
 
 
 @inlined_kernel
-def repair(s, kept, top):  # type: ignore[no-untyped-def]
-    """Remove units other than ``kept`` until the list of at most ``top`` units is feasible.
+def repair(s, top):  # type: ignore[no-untyped-def]
+    """Remove units until the list of at most ``top`` units is feasible.
 
     False where that cannot be.
     """
-    position = must_leave(s.limits, s, leaving_losses(s), kept, top)
+    position = must_leave(s.limits, s, leaving_losses(s), top)
     while position >= 0:
         leave(s, position)
-        position = must_leave(s.limits, s, leaving_losses(s), kept, top)
+        position = must_leave(s.limits, s, leaving_losses(s), top)
     return position != STUCK
 
 
@@ -180,7 +180,7 @@ def resize(s, size):  # type: ignore[no-untyped-def]
             break
         leave(s, position)
         if s.limited:
-            repair(s, NONE, s.units.size)
+            repair(s, s.units.size)
 
 
 @inlined_kernel
@@ -203,7 +203,7 @@ def take_in_fixed(s):  # type: ignore[no-untyped-def]
             for p in range(s.n_units[0]):
                 column = s.units[p]
                 s.limits.required[column] = s.limits.sign[column] != 0
-            repair(s, NONE, s.units.size)
+            repair(s, s.units.size)
     taken = np.int64(0)
     for unit in range(s.fixed.size):
         required = s.limited and s.limits.required[unit]

@@ -1,4 +1,4 @@
-"""Lists of all lengths: grow and shrink, sweep down, drop each unit, force units in."""
+"""Lists of all lengths: grow and shrink, sweep down, drop each unit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import numpy as np
 
 from ...utils.jit import inlined_kernel, kernel
 from ...utils.types import Array, Indices, Mask
-from .moves import bar, join_gains, repair, resize, settle, take_in_fixed, unbar
+from .moves import bar, repair, resize, settle, take_in_fixed, unbar
 from .state import Reference, find_position, least_gain, places
-from .sweeps import NONE, join, move_to, remove
-
-# Units that are forced into a list, at most.
-_MOST_FORCED = 30
+from .sweeps import NONE, move_to, remove
 
 
 class Found(NamedTuple):
@@ -27,8 +24,8 @@ class Found(NamedTuple):
         Units, ascending, in the first places of row k.
     sizes : int64 ndarray of shape (k_max + 1,)
         How many these are: k, less those whose signs hold them at 0.
-    grow, shrink, force : bool ndarrays of shape (k_max + 1,)
-        Whether a unit has yet to join, or to leave, the list of this length, or to be forced in.
+    grow, shrink : bool ndarrays of shape (k_max + 1,)
+        Whether a unit has yet to join, or to leave, the list of this length.
     """
 
     explained: Array
@@ -36,7 +33,6 @@ class Found(NamedTuple):
     sizes: Indices
     grow: Mask
     shrink: Mask
-    force: Mask
 
     @classmethod
     def none(cls, k_max: int) -> Found:
@@ -48,21 +44,16 @@ class Found(NamedTuple):
             sizes=np.zeros(n_lengths, np.int64),
             grow=np.zeros(n_lengths, np.bool_),
             shrink=np.zeros(n_lengths, np.bool_),
-            force=np.zeros(n_lengths, np.bool_),
         )
 
-    def take_over(self, earlier: Found, least: int) -> None:
-        """Begin with what was found up to a lower length.
-
-        Units are to be forced again into lists of ``least`` units or more.
-        """
+    def take_over(self, earlier: Found) -> None:
+        """Begin with what was found up to a lower length."""
         n_lengths = earlier.explained.size
         self.explained[:n_lengths] = earlier.explained
         self.lists[:n_lengths, : n_lengths - 1] = earlier.lists
         self.sizes[:n_lengths] = earlier.sizes
         self.grow[:n_lengths] = earlier.grow
         self.shrink[:n_lengths] = earlier.shrink
-        self.force[least:n_lengths] = earlier.explained[least:] > -np.inf
 
 
 @inlined_kernel
@@ -94,7 +85,6 @@ def _keep(s, found, total):  # type: ignore[no-untyped-def]
         found.sizes[k] = s.n_units[0]
         found.grow[k] = True
         found.shrink[k] = True
-        found.force[k] = True
         p = 0
         for unit in range(s.listed.size):
             if s.listed[unit]:
@@ -104,7 +94,7 @@ def _keep(s, found, total):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _visit(s, found, start, size, out, into):  # type: ignore[no-untyped-def]
+def _visit(s, found, start, size, out):  # type: ignore[no-untyped-def]
     """Go from a list to one of a length, and settle it; say whether it is kept.
 
     Parameters
@@ -118,24 +108,19 @@ def _visit(s, found, start, size, out, into):  # type: ignore[no-untyped-def]
     out : int
         Unit that the list must do without until it is settled, and may have again then; −1 for
         none.
-    into : int
-        Unit that is added whatever it costs, others leaving until the list is feasible; −1 for
-        none.
     """
     move_to(s, start)
-    may_be_known = out < 0 and (into >= 0 or places(s) != size)
+    may_be_known = out < 0 and places(s) != size
     min_q = s.min_q.copy()
     if out >= 0:
         remove(s, out)
         bar(s, out)
-    if into >= 0:
-        join(s, into)
     feasible = True
-    if s.limited and (out >= 0 or into >= 0):
-        feasible = repair(s, into, size if into >= 0 else s.units.size)
+    if s.limited and out >= 0:
+        feasible = repair(s, s.units.size)
     if feasible:
         resize(s, size)
-        feasible = out < 0 or places(s) == size
+        feasible = out < 0 or places(s) == size or s.limited
     if not feasible or (may_be_known and _is_known(s, found)):
         unbar(s, min_q)
         return False
@@ -155,11 +140,11 @@ def _grow_and_shrink(s, found, lowest, top):  # type: ignore[no-untyped-def]
         for k in range(lowest, top):
             if found.grow[k]:
                 found.grow[k] = False
-                improved |= _visit(s, found, known_list(found, k), k + 1, NONE, NONE)
+                improved |= _visit(s, found, known_list(found, k), k + 1, NONE)
         for k in range(top, lowest, -1):
             if found.shrink[k]:
                 found.shrink[k] = False
-                improved |= _visit(s, found, known_list(found, k), k - 1, NONE, NONE)
+                improved |= _visit(s, found, known_list(found, k), k - 1, NONE)
 
 
 @inlined_kernel
@@ -172,15 +157,15 @@ def _sweep_down(s, found, lowest, top):  # type: ignore[no-untyped-def]
     size = top
     start = known_list(found, lowest)
     while size >= lowest:
-        improved |= _visit(s, found, start, size, NONE, NONE)
+        improved |= _visit(s, found, start, size, NONE)
         size = min(size, places(s)) - 1
         start = s.units[: s.n_units[0]]
     return improved
 
 
 @inlined_kernel
-def _drop_each(s, found, k):  # type: ignore[no-untyped-def]
-    """Do without each unit of the best list of k in turn.
+def _drop_each(s, found, k, size):  # type: ignore[no-untyped-def]
+    """Do without each unit of the best list of k in turn, on the way to a list of a length.
 
     This leads out of lists that only a double exchange would improve.
     """
@@ -190,33 +175,12 @@ def _drop_each(s, found, k):  # type: ignore[no-untyped-def]
         member = find_position(start, start.size, unit) >= 0
         free = not s.fixed[unit] or (s.limited and s.limits.required[unit])
         if member and free:
-            improved |= _visit(s, found, start, k, unit, NONE)
-    return improved
-
-
-@inlined_kernel
-def _force_in(s, found, lowest, top, longest):  # type: ignore[no-untyped-def]
-    """Force units over the budget into the best lists of up to ``longest`` units.
-
-    Others leave, so that one costly unit takes the place of two, or two that of one.
-    """
-    improved = False
-    for size in range(lowest, min(top, longest) + 1):
-        if found.force[size]:
-            found.force[size] = False
-            start = known_list(found, size).copy()
-            move_to(s, start)
-            gains = join_gains(s)
-            for _ in range(_MOST_FORCED):
-                unit = np.argmax(gains)
-                if gains[unit] > 0.0:
-                    gains[unit] = 0.0
-                    improved |= _visit(s, found, start, top, NONE, unit)
+            improved |= _visit(s, found, start, size, unit)
     return improved
 
 
 @kernel
-def search(state, found, changed, top, longest_forced, escape, dropped):  # type: ignore[no-untyped-def]
+def search(state, found, changed, top, escape, dropped):  # type: ignore[no-untyped-def]
     """Improve the best lists of up to ``top`` units until none improves.
 
     Parameters
@@ -228,8 +192,6 @@ def search(state, found, changed, top, longest_forced, escape, dropped):  # type
         Lists of so many units or more are settled first, as after units were added.
     top : int
         Most units of a list.
-    longest_forced : int
-        Units over the budget are forced into lists of up to so many; −1 for none.
     escape : bool
         Whether growing and shrinking have ended: search on by a sweep down.
     dropped : int64 ndarray
@@ -243,19 +205,24 @@ def search(state, found, changed, top, longest_forced, escape, dropped):  # type
     s = Reference(*state)
     lowest = take_in_fixed(s)
     if found.explained[lowest] == -np.inf:
-        _visit(s, found, s.units[: s.n_units[0]], lowest, NONE, NONE)
+        _visit(s, found, s.units[: s.n_units[0]], lowest, NONE)
     for k in range(changed, found.explained.size):
         if found.explained[k] > -np.inf:
             # What was settled last has one unit less, and needs fewer exchanges.
-            _visit(s, found, s.units[: s.n_units[0]].copy(), k, NONE, NONE)
-            _visit(s, found, known_list(found, k), k, NONE, NONE)
+            _visit(s, found, s.units[: s.n_units[0]].copy(), k, NONE)
+            _visit(s, found, known_list(found, k), k, NONE)
     improved = not escape or _sweep_down(s, found, lowest, top)
     n_dropped = 0
     while improved or n_dropped < dropped.size:
         if improved:
             _grow_and_shrink(s, found, lowest, top)
-            improved = longest_forced >= 0 and _force_in(s, found, lowest, top, longest_forced)
+            improved = False
         else:
-            improved = _drop_each(s, found, dropped[n_dropped])
+            k = dropped[n_dropped]
+            improved = _drop_each(s, found, k, k)
+            if s.limited and s.limits.paid:
+                # One costly unit may take the place of two, and two that of one.
+                improved |= _drop_each(s, found, k, top)
+                improved |= _drop_each(s, found, k, k - 1)
             n_dropped += not improved
     return lowest
