@@ -102,6 +102,7 @@ def _describe(card: ScoreCard, nomogram: Nomogram | None) -> dict[str, Any]:
                 "low": one.low,
                 "high": one.high,
                 "required": one.required,
+                "decimal": card.types[one.column].decimal if one.column in card.types else None,
             }
             for one in fields_of(card)
         ],

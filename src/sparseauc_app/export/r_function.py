@@ -17,43 +17,52 @@ _HELPERS = r"""
       stop("'", name, "' must hold ", wanted, ", but is '", x[row], "' in row ", row, call. = FALSE)
     }
   }
-  number <- function(name, limits = FALSE) {
+  bare <- function(x) trimws(enc2utf8(x), whitespace = "[\\h\\v]")
+  number <- function(name, decimal, thousands = "", limits = FALSE) {
     x <- column(name)
     if (!is.character(x)) return(as.numeric(x))
-    x <- trimws(x)
+    x <- bare(x)
     if (limits) {
       x <- trimws(sub("^[<>\u2264\u2265~]=?", "", x))
       x[!grepl("[0-9]", x)] <- NA
     }
     x[!is.na(x) & x == ""] <- NA
-    y <- suppressWarnings(as.numeric(x))
-    refuse(name, x, is.na(y) & !is.na(x), "numbers")
-    y
+    whole <- "[0-9]+"
+    if (thousands != "") whole <- paste0("([1-9][0-9]{0,2}([", thousands, "][0-9]{3})+|[0-9]+)")
+    plain <- paste0("^[+-]?(", whole, "([", decimal, "][0-9]*)?|[", decimal, "][0-9]+)",
+                    "([eE][+-]?[0-9]+)?$")
+    refuse(name, x, !is.na(x) & !grepl(plain, x), "numbers")
+    if (thousands != "") x <- gsub(thousands, "", x, fixed = TRUE)
+    as.numeric(sub(decimal, ".", x, fixed = TRUE))
   }
   boolean <- function(name) {
     x <- column(name)
     if (!is.character(x)) return(as.numeric(x))
+    x <- bare(x)
     x[!is.na(x) & x == ""] <- NA
     yes <- x %in% c("1", "true", "TRUE", "True")
     refuse(name, x, !is.na(x) & !yes & !x %in% c("0", "false", "FALSE", "False"), "true or false")
     ifelse(is.na(x), NA, as.numeric(yes))
   }
-  text <- function(name) {
+  # What training had not counts as missing; 1 for 01, which read.csv may make of it, is refused.
+  text <- function(name, levels = NULL) {
     x <- column(name)
+    guessed <- !is.character(x)
     if (is.numeric(x)) {
       known <- !is.na(x)
       y <- rep(NA_character_, length(x))
       y[known] <- vapply(x[known], format, "", digits = 15, scientific = FALSE, trim = TRUE)
-      return(y)
+      x <- y
     }
-    x <- enc2utf8(as.character(x))
+    x <- bare(as.character(x))
     x[!is.na(x) & x == ""] <- NA
+    new <- !is.na(x) & !is.null(levels) & !x %in% levels
+    if (guessed) refuse(name, x, new, "text, as with colClasses = \"character\"")
+    if (any(new)) warning("'", name, "' has '", x[new][1], "', which training had not: missing")
+    x[new] <- NA
     x
   }
-  is_level <- function(x, level, levels = NULL) {
-    if (!is.null(levels)) x[!x %in% levels] <- NA
-    ifelse(is.na(x), NA, as.numeric(x == level))
-  }
+  is_level <- function(x, level) as.numeric(x == level)
   is_above <- function(x, cut) as.numeric(x > cut)
   clip <- function(x, low, high) pmin(pmax(x, low), high)
   # A missing value is replaced by the fill; an infinite number gives no score.
@@ -92,8 +101,8 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     >>> from sparseauc_app.export import to_r
     >>> from sparseauc_app.scorecard import ScoreCard, Term
     >>> terms = (Term("age", None, 0.5, fill=40.0, low=18.0, high=90.0),)
-    >>> print(to_r(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age",)))[-265:])
-      x <- number("age")
+    >>> print(to_r(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age",)))[-200:-1])
+      x <- number("age", ".")
       score <- score + 0.5 * fill(x, clip(x, 18.0, 90.0), 40.0)
       data.frame(
         score = score,
@@ -130,25 +139,20 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
 
 
 def _write_term(term: TermValue) -> list[str]:
-    read = {"text": "text", "boolean": "boolean", "number": "number"}[term.kind]
-    limits = ", limits = TRUE" if term.limits else ""
+    read = f"{term.kind}({_text(term.column)}"
+    if term.kind == "number":
+        read += f", {_text(term.decimal or '.')}"
+        read += "" if term.thousands is None else f", {_text(term.thousands)}"
+        read += ", limits = TRUE" if term.limits else ""
+    for step in term.steps:
+        if isinstance(step, IsLevel) and step.levels:
+            read += f", c({', '.join(map(_text, step.levels))})"
     value = write_steps(term, "x", _WRITERS, "R")
-    if term.fill is None:
-        filled = f"fill(x, {value}, NA)"
-    elif term.kind == "text":
-        # A level that training had not is missing too.
-        filled = f"fill({value}, {value}, {_number(term.fill)})"
-    else:
-        filled = f"fill(x, {value}, {_number(term.fill)})"
+    by = "NA" if term.fill is None else _number(term.fill)
     return [
-        f"  x <- {read}({_text(term.column)}{limits})",
-        f"  score <- score + {_number(term.coefficient)} * {filled}",
+        f"  x <- {read})",
+        f"  score <- score + {_number(term.coefficient)} * fill(x, {value}, {by})",
     ]
-
-
-def _r_level(step: IsLevel, x: str) -> str:
-    known = f", c({', '.join(map(_text, step.levels))})" if step.levels else ""
-    return f"is_level({x}, {_text(step.level)}{known})"
 
 
 def _r_clip(step: Clip, x: str) -> str:
@@ -158,7 +162,7 @@ def _r_clip(step: Clip, x: str) -> str:
 
 
 _WRITERS: Writers[str] = {
-    IsLevel: _r_level,
+    IsLevel: lambda step, x: f"is_level({x}, {_text(step.level)})",
     IsAbove: lambda step, x: f"is_above({x}, {_number(step.cut)})",
     Clip: _r_clip,
     Log: lambda step, x: f"log({x} + {_number(step.offset)})",

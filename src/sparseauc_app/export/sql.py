@@ -23,9 +23,10 @@ def to_sql(card: ScoreCard) -> str:
     -------
     str
         For a select list. Names are quoted as the SQL standard does, with double quotes, texts with
-        single ones. NULL, NaN and texts that training had not are replaced by the value learned in
-        training, or else make the score NULL; so do infinite numbers. Where the model is
-        calibrated, a comment says how a score becomes a risk.
+        single ones. NULL, NaN and blank texts are replaced by the value learned in training, or
+        else make the score NULL; so do infinite numbers and texts that training had not, of which
+        ``predict`` would warn. Where the model is calibrated, a comment says how a score becomes a
+        risk.
 
     Raises
     ------
@@ -50,7 +51,8 @@ def to_sql(card: ScoreCard) -> str:
     (
       -1.0e0
       + (-0.25e0) * CASE WHEN TRIM(CAST("sex" AS VARCHAR)) = 'm' THEN 1.0e0
-        WHEN TRIM(CAST("sex" AS VARCHAR)) IN ('f') THEN 0.0e0 ELSE NULL END
+        WHEN TRIM(CAST("sex" AS VARCHAR)) IN ('f') THEN 0.0e0
+        WHEN TRIM(CAST("sex" AS VARCHAR)) <> '' THEN NULL ELSE NULL END
     )
     """
     lines = [
@@ -172,15 +174,13 @@ _WRITERS: Writers[str] = {IsAbove: _sql_above, Clip: _sql_clip, Log: _sql_log}
 
 
 def _sql_indicator(step: IsLevel, text: str, fill: str) -> str:
-    # Cards of old versions may have levels with blanks around them.
-    if all(level == level.strip() for level in (step.level, *step.levels)):
-        text = f"TRIM({text})"
-    match = f"CASE WHEN {text} = {_quoted(step.level, chr(39))} THEN 1.0e0\n    "
-    if not step.levels:
-        return f"{match}WHEN {text} IS NULL THEN {fill} ELSE 0.0e0 END"
+    text = f"TRIM({text})"
     others = ", ".join(_quoted(other, "'") for other in step.levels if other != step.level)
-    known = f"WHEN {text} IN ({others}) THEN 0.0e0 " if others else ""
-    return f"{match}{known}ELSE {fill} END"
+    parts = [f"CASE WHEN {text} = {_quoted(step.level, chr(39))} THEN 1.0e0"]
+    parts += [f"WHEN {text} IN ({others}) THEN 0.0e0"] if others else []
+    # What training had not would be filled in without a word, 1 for 01 too.
+    parts.append(f"WHEN {text} <> '' THEN {'NULL' if step.levels else '0.0e0'} ELSE {fill} END")
+    return "\n    ".join(parts)
 
 
 def _quoted(text: str, quote: str) -> str:

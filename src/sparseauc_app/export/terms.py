@@ -102,7 +102,8 @@ def _describe(term: Term, of: ColumnType) -> TermValue:
             raise ValueError(f"{term.name!r} has the setting {one.name!r}, which is not exported")
     steps: list[Step] = []
     if term.level is not None:
-        steps.append(IsLevel(term.level, of.levels))
+        levels = tuple(level.strip() for level in of.levels)
+        steps.append(IsLevel(term.level.strip(), levels))
     elif term.above is not None:
         steps.append(IsAbove(term.above))
     elif term.clips:

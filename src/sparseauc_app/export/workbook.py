@@ -5,6 +5,7 @@ stand in cells of their own, on the sheet "Model", and formulas refer to them.
 """
 
 import io
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -119,7 +120,7 @@ def _formula_of(term: TermValue, place: int, cell: str) -> str:
         if term.kind == "boolean":
             number = f"IF({_is_text(cell, 'TRUE')},1,IF({_is_text(cell, 'FALSE')},0,{cell}))"
         if term.limits:
-            number = _without_limits(cell)
+            number = _number_of_text(term, cell)
             blank = _has_no_digit(cell)
         writers: dict[type, Callable[[Any, str], str]] = {
             IsAbove: lambda _, x: f"IF({x}>{at('Above')},1,0)",
@@ -135,7 +136,7 @@ def _formula_of(term: TermValue, place: int, cell: str) -> str:
 
 
 def _is_text(cell: str, text: str) -> str:
-    return f'EXACT(UPPER({cell}&""),"{text}")'
+    return f'EXACT(UPPER(TRIM({cell}&"")),"{text}")'
 
 
 def _formula_of_clip(step: Clip, number: str, at: Callable[[str], str]) -> str:
@@ -145,25 +146,32 @@ def _formula_of_clip(step: Clip, number: str, at: Callable[[str], str]) -> str:
 
 
 def _formula_of_level(step: IsLevel, cell: str, fill: str) -> str:
-    # Texts are compared by EXACT, since = does not tell upper from lower case.
-    is_level = f'EXACT({cell}&"",{_text(step.level)})'
-    others = [f'EXACT({cell}&"",{_text(one)})' for one in step.levels if one != step.level]
-    if not step.levels:
-        return f'IF({cell}="",{fill},IF({is_level},1,0))'
-    known = f"IF(OR({','.join(others)}),0,{fill})" if others else fill
-    return f"IF({is_level},1,{known})"
+    # What training had not would be filled in without a word, 1 for 01 too.
+    unknown = f'IF(TRIM({cell}&"")="",{fill},{"NA()" if step.levels else 0})'
+    others = [_is_level(level, cell) for level in step.levels if level != step.level]
+    if others:
+        unknown = f"IF(OR({','.join(others)}),0,{unknown})"
+    return f"IF({_is_level(step.level, cell)},1,{unknown})"
+
+
+def _is_level(level: str, cell: str) -> str:
+    """Whether a text is a level. TRIM joins blanks inside, so that these must be there as well."""
+    # By EXACT, since = does not tell upper from lower case.
+    same = f'EXACT(TRIM({cell}&""),{_text(re.sub(" +", " ", level))})'
+    return f"AND({same},ISNUMBER(FIND({_text(level)},{cell})))" if " " in level else same
 
 
 def _text(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _without_limits(cell: str) -> str:
-    """The text of a cell without a sign such as > before its number."""
+def _number_of_text(term: TermValue, cell: str) -> str:
+    """The number of a cell, or of its text without a sign such as > before it, in any locale."""
     text = f'{cell}&""'
     for sign in "<>≤≥~=":
         text = f'SUBSTITUTE({text},"{sign}","")'
-    return f"TRIM({text})"
+    marks = f'"{term.decimal or "."}","{term.thousands or " "}"'
+    return f"IF(ISNUMBER({cell}),{cell},_xlfn.NUMBERVALUE({text},{marks}))"
 
 
 def _has_no_digit(cell: str) -> str:

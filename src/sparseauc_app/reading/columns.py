@@ -159,6 +159,7 @@ def parse_numbers(
     Blanks are missing. With ``limits``, ``>2000`` counts as 2000 and text without a digit is
     missing; what has a digit and is no number is not guessed at.
     """
+    column = pc.utf8_trim_whitespace(column)
     if limits:
         bare = pc.replace_substring_regex(column, _LIMIT, "")
         plain = pc.if_else(pc.match_substring_regex(bare, r"\d"), bare, None)
@@ -172,7 +173,7 @@ def parse_numbers(
         plain = pc.replace_substring(plain, marks.thousands, "")
     if marks.decimal != ".":
         plain = pc.replace_substring(plain, marks.decimal, ".")
-    return pc.utf8_ltrim(pc.utf8_trim_whitespace(plain), "+").cast(pa.float64())
+    return pc.utf8_ltrim(plain, "+").cast(pa.float64())
 
 
 def conventions_of(column: pa.ChunkedArray, *, limits: bool = False) -> list[Marks]:

@@ -15,7 +15,17 @@ from sparseauc.utils.text import quoted, shortened
 from sparseauc.utils.types import Array
 
 from ..column_types import ColumnType
-from .columns import Marks, indicator, is_given, is_text, kind_of, numbers, parse_numbers, texts
+from .columns import (
+    Marks,
+    indicator,
+    is_given,
+    is_number,
+    is_text,
+    kind_of,
+    numbers,
+    parse_numbers,
+    texts,
+)
 from .source import DataError, Source, unknown_column_error
 
 if TYPE_CHECKING:
@@ -198,6 +208,7 @@ def read_numbers(source: Source, name: str, of: ColumnType) -> Array:
 
 def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
     """1 for true and 0 for false, or the place of the first entry that is neither."""
+    column = pc.utf8_trim_whitespace(column)
     true = pc.is_in(column, value_set=pa.array(TRUE))
     known = pc.or_(true, pc.is_in(column, value_set=pa.array(FALSE)))
     place: int = pc.index(pc.or_(known, pc.is_null(column)), False).as_py()
@@ -220,6 +231,13 @@ def _read_indicator(
     if of.levels:
         known = [level.strip() for level in of.levels]
         new = is_given(entries) & ~np.isin(entries.astype(str), known)
+        numbers_of = {float(level): level for level in known if is_number(level)}
+        for entry in [] if is_text(column.type) else entries[new].tolist():
+            if float(entry) in numbers_of:  # 01 has become 1
+                raise DataError(
+                    f"{source.name}: {term.column!r} was text in training, such as "
+                    f"{numbers_of[float(entry)]!r}, but is the number {entry} here: write text"
+                )
         unseen[new] = entries[new]
         entries[new] = None
     return indicator(entries, str(term.level).strip()), unseen

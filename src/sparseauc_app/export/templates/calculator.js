@@ -3,21 +3,27 @@ const MODEL = JSON.parse(document.getElementById("model").textContent);
 const isMissing = (x) => x === null || x === undefined || x === "" || Number.isNaN(x);
 const byId = (id) => document.getElementById(id);
 
-// A typed number: a decimal comma counts as a point, and a sign such as > before it is left out.
-function readNumber(text, limits) {
+// A typed number; a sign such as > before it is left out. A decimal comma counts as a point, but of
+// 250,000 nobody knows whether it is 250 thousand, and it is no number, unless those of training had
+// such a decimal sign.
+function readNumber(text, limits, decimal) {
   let bare = String(text).trim().replace(/\u2212/g, "-");
   if (limits) {
     bare = bare.replace(/^\s*[<>≤≥~]=?\s*/, "");
     if (!/\d/.test(bare)) return null;
   }
   if (!bare) return null;
+  const thousands = decimal === "," ? "." : ",";
+  if (/^[+-]?[1-9]\d{0,2}[.,]\d{3}$/.test(bare) && bare.includes(thousands)) return undefined;
   if (!bare.includes(".")) bare = bare.replace(/^([^,]*),([^,]*)$/, "$1.$2");
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare) ? Number(bare) : undefined;
 }
 
 const STEPS = {
-  level: (x, level, levels) =>
-    levels.length && !levels.includes(String(x)) ? null : Number(String(x) === level),
+  level: (x, level, levels) => {
+    const text = String(x).trim();
+    return !text || (levels.length && !levels.includes(text)) ? null : Number(text === level);
+  },
   above: (x, cut) => Number(x > cut),
   clip: (x, low, high) => {
     if (low !== null && x < low) x = low;
@@ -84,10 +90,10 @@ function readForm() {
     const field = byId("f" + place);
     const limits = MODEL.terms.some((term) => term.column === one.column && term.limits);
     const missing = field.options ? "missing" in field.selectedOptions[0].dataset : false;
-    let value = one.kind === "number" ? readNumber(field.value, limits) : missing ? null : field.value;
+    let value = one.kind === "number" ? readNumber(field.value, limits, one.decimal) : missing ? null : field.value;
     let mark = "";
     if (value === undefined) {
-      mark = "Not a number.";
+      mark = "Not a number: write 1234.5, without a sign between thousands.";
       told.wrong += 1;
       value = null;
     } else if (value !== null) {
