@@ -164,8 +164,11 @@ def test_folds_learn_from_their_training_rows(kind, how, weighted):
     ks = [1, 2, 3]
     model = SparseAUCClassifierCV(ks, [1.0], cv=cv, coefficients=kind, **how)
     model.fit(X, y, sample_weight=weight)
-    out_of_fold = np.zeros(y.size)
-    for split, (train, test) in enumerate(cv.split(X, y)):
+    counted = np.arange(y.size) if weight is None else np.flatnonzero(weight)
+    out_of_fold = np.full(y.size, np.nan)
+    out_of_fold[counted] = 0.0
+    for split, places in enumerate(cv.split(X[counted], y[counted])):
+        train, test = (counted[part] for part in places)
         inside = np.zeros(y.size)
         inside[train] = 1.0 if weight is None else weight[train]
         (learnt,) = learn_transforms(X[train], [inside[train]], log=how["log"], clip=how["clip"])

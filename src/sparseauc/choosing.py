@@ -63,7 +63,10 @@ class ChosenList:
         coef = np.zeros(scale.size)
         coef[solution.support] = solution.coef / scale[solution.support]
         coef = coef.astype(dtype, copy=False)
-        return cls(coef, quadratic.loss(coef), quadratic, scale, restrictions)
+        # Coefficients too large for their type are refused where they are set.
+        with np.errstate(over="ignore", invalid="ignore"):
+            objective = quadratic.loss(coef)
+        return cls(coef, objective, quadratic, scale, restrictions)
 
 
 def choose_list(

@@ -510,7 +510,9 @@ def test_weights_count_in_validation(outbreak):
     X, y = outbreak
     weight = np.random.default_rng(0).integers(0, 4, y.size)
     model = SparseAUCClassifierCV([2, 4], [1.0], cv=StratifiedKFold(3)).fit(X, y, weight)
-    for i, (_, test) in enumerate(StratifiedKFold(3).split(X, y)):
+    counted = np.flatnonzero(weight)
+    for i, (_, places) in enumerate(StratifiedKFold(3).split(X[counted], y[counted])):
+        test = counted[places]
         scores = model.out_of_fold_scores_[test]
         found = model.cv_results_[f"split{i}_test_score"][model.best_index_]
         assert found == pytest.approx(roc_auc_score(y[test], scores, sample_weight=weight[test]))

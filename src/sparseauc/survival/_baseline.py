@@ -14,6 +14,8 @@ from ._times import StepFunction, SurvivalTimes
 _STEEPEST = 20.0
 _MOST_STEPS = 100
 _TOLERANCE = 1e-10
+# Share of a log-likelihood by which rounding may change it.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ def _partial_likelihood_slope(scores: Array, groups: _Groups) -> float:
         while True:
             new = float(np.clip(beta + step, -_STEEPEST, _STEEPEST))
             found = derivatives(new)
-            if found[0] >= value or abs(step) < _TOLERANCE:
+            # Near the optimum, rounding decides which value is larger.
+            if found[0] >= value - _ROUNDING * abs(value) or abs(step) < _TOLERANCE:
                 break
             step /= 2
         moved = abs(new - beta)
