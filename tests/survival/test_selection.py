@@ -18,7 +18,7 @@ from sparseauc.outcome import Binary, Times
 from sparseauc.selection import near_equal_lists, point_score, replacements, stability_selection
 from sparseauc.selection.confidence import nested_scores, permutation_test
 from sparseauc.selection.fitted_list import FittedList
-from sparseauc.selection.replacing import validated_aucs
+from sparseauc.selection.replacing import judge_lists
 from sparseauc.selection.table import column_table
 from sparseauc.survival import (
     ComparablePairs,
@@ -127,7 +127,7 @@ def test_lists_are_judged_by_the_concordance_of_validation_rows(table):
     model = SparseConcordance(2, ALPHA).fit(X, y)
     fitted = FittedList.from_model(model, X, y)
     lists, splits = [np.array([2, 5]), np.array([1, 5])], list(KFold(4).split(X))
-    judged = validated_aucs(fitted, lists, splits)
+    judged, _ = judge_lists(fitted, lists, splits)
     for (train, test), row in zip(splits, judged, strict=True):
         for columns, value in zip(lists, row, strict=True):
             naive = fit_columns(X[train], y[train], columns)

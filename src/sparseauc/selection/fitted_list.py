@@ -14,7 +14,7 @@ from .._validation import (
     check_weights,
     first_bad,
 )
-from ..errors import ExchangeError, FoldsError, InputError
+from ..errors import ExchangeError, InputError
 from ..estimators import (
     SparseAUCClassifier,
     SparseAUCClassifierCV,
@@ -24,7 +24,7 @@ from ..estimators import (
 )
 from ..moments.base import Quadratic, StandardisedGram
 from ..outcome import Binary, Outcome, Times
-from ..path.folds import CountedRows, Split, make_splits
+from ..path.folds import CountedRows
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
 from ..survival import SurvivalTimes
@@ -144,20 +144,6 @@ class FittedList:
         if self.outcome.weight is not None:
             weight *= self.outcome.weight
         return self.outcome.reweighted(weight).quadratic(values)
-
-    def splits(self) -> list[Split]:
-        """Folds of these rows, five or as many as there are rows of the rarer class; or none."""
-        outcome = self.outcome
-        few = int(min(outcome.positive.sum(), (~outcome.positive).sum()))
-        if few < 2:
-            return []
-        found = make_splits(
-            min(5, few), self.X, outcome.positive, None, 0, n_repeats=1, strata=outcome.strata
-        )
-        try:
-            return outcome.split(found, self.X, None, 0)
-        except FoldsError:
-            return []
 
     def solution(self, support: Indices) -> Solution:
         """Least loss with ridge on some columns."""

@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
-from ..errors import ExchangeError
 from ..moments.base import StandardisedGram
-from ..path.folds import Split, SplitPlan, fold_standard_error
-from ..path.path import path_of_moments
+from ..path.folds import Split, SplitPlan
 from ..solvers.signed import minimise_signed
 from ..utils.types import Array, Indices
 from .fitted_list import FittedList, exchange_table
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
 
 # Standard errors on either side of an interval that holds 95 %.
 _NORMAL = 1.96
+# Verdict where an interval holds 0.
+CANNOT_TELL = "rows cannot tell"
 
 
 def replacements(
@@ -68,21 +68,17 @@ def replacements(
         - ``column``, ``replacement``: names, or numbers if the model was fitted without names;
         - ``correlation``: of the two;
         - ``objective_change``: of the loss with ridge, on all rows;
-        - ``auc_change``: expected change of the AUC of new rows;
-        - ``auc``: the same of the AUC, with that of lists of this length chosen without the
-          validation rows;
-        - ``standard_error``, ``low``, ``high``: of ``auc_change``, and its 95 % CI.
+        - ``auc``: of the list with the replacement, the mean over the validation folds;
+        - ``auc_change``: its difference from that of the list as it is;
+        - ``standard_error``, ``low``, ``high``: of ``auc_change``, and its 95 % CI;
+        - ``verdict``: "worse" or "better" where the CI leaves out 0, else "rows cannot tell".
 
     Notes
     -----
-    The list was chosen as the best on all rows, so cross-validation of the list and its variants on
-    these rows makes replacements look worse than they are. Therefore all is done again in every
-    fold: the list and its replacements are chosen on the training rows and cross-validated there,
-    and their changes of AUC on the validation rows, which had no part in this, tell which share of
-    a cross-validated change holds. ``auc_change`` is that share of the cross-validated change. Its
-    variance is DeLong's, and that of the share over folds.
-
-    Coefficients are those of the least loss with ridge, also where the model's are logistic.
+    Every list is fitted to the training rows of each fold, with coefficients of the least loss with
+    ridge, also where the model's are logistic, and judged on its validation rows. The standard
+    error is DeLong's of the paired difference within the folds. List and replacements were chosen
+    on all rows, the list as the best of all: so its replacements look a little worse than they are.
 
     Examples
     --------
@@ -107,19 +103,19 @@ def best_replacements(
     """
     import pandas as pd
 
-    repeats = SplitPlan.from_splits(splits, fitted.outcome.positive.size, None).n_repeats
     support = fitted.support
-    found = _find_exchanges(fitted, support, n_best, origins)
+    found = _find_exchanges(fitted, n_best, origins)
     leaving = support[[place for place, _ in found.pairs]] if found.pairs else support[:0]
     joining = np.array([j for _, j in found.pairs], np.int64)
     used = np.unique(np.concatenate(found.lists))
     values = fitted.values(used)
-    aucs, variances = _judge_lists(fitted, found.lists, splits)
-    apparent = (aucs[:, 1:] - aucs[:, :1]).mean(axis=0)
-    share, share_error, auc = _share_that_holds(fitted, n_best, splits, repeats, origins)
-    change = share * apparent
-    variance = variances.mean(axis=0) / max(1.0, len(splits) / repeats)
-    error = np.sqrt(variance + (apparent * share_error) ** 2)
+    aucs, variances = judge_lists(fitted, found.lists, splits)
+    change = (aucs[:, 1:] - aucs[:, :1]).mean(axis=0)
+    # Repeats validate the same rows again, and tell no more.
+    repeats = SplitPlan.from_splits(splits, fitted.outcome.positive.size, None).n_repeats
+    error = np.sqrt(variances.mean(axis=0) / max(1.0, len(splits) / repeats))
+    low = change - _NORMAL * error
+    high = change + _NORMAL * error
     return pd.DataFrame(
         {
             "column": fitted.names[leaving],
@@ -129,11 +125,12 @@ def best_replacements(
                 for pair in zip(leaving, joining, strict=True)
             ],
             "objective_change": found.changes,
-            "auc": auc + change,
+            "auc": aucs[:, 1:].mean(axis=0),
             "auc_change": change,
             "standard_error": error,
-            "low": change - _NORMAL * error,
-            "high": change + _NORMAL * error,
+            "low": low,
+            "high": high,
+            "verdict": np.select([high < 0, low > 0], ["worse", "better"], CANNOT_TELL),
         }
     )
 
@@ -147,10 +144,11 @@ class _Exchanges(NamedTuple):
 
 
 def _find_exchanges(
-    fitted: FittedList, support: Indices, n_best: int, origins: npt.NDArray[Any] | None
+    fitted: FittedList, n_best: int, origins: npt.NDArray[Any] | None
 ) -> _Exchanges:
     """Find the exchanges of each column of a list that raise the objective least."""
     gram = fitted.gram
+    support = fitted.support
     objective, after = exchange_table(
         gram, gram.rows(support), support, fitted.alpha, fitted.restrictions
     )
@@ -168,61 +166,12 @@ def _find_exchanges(
     return _Exchanges(pairs, np.array([after[pair] - objective for pair in pairs]), lists)
 
 
-def _share_that_holds(
-    fitted: FittedList,
-    n_best: int,
-    splits: list[Split],
-    repeats: float,
-    origins: npt.NDArray[Any] | None,
-) -> tuple[float, float, float]:
-    """Share of a cross-validated change of AUC that holds on new rows, its error, and the AUC.
-
-    The list was chosen on all rows that validate it, and its replacements were not: they look worse
-    than they are. In every split all is done again on the training rows alone: the list and its
-    replacements are chosen, and cross-validated. The validation rows have no part in that. The
-    share is the slope of the regression, through 0, of the changes on validation rows on those.
-    """
-    products = []
-    squares = []
-    aucs = []
-    ks = np.array([fitted.support.size])
-    alphas = np.array([fitted.alpha])
-    for train, test in splits:
-        part = fitted.at(train)
-        inner = part.splits()
-        path = path_of_moments(part.gram.quadratic, ks, alphas, part.restrictions)
-        support = path.solutions[0][0].support
-        if support.size == 0 or not inner:
-            continue
-        try:
-            lists = _find_exchanges(part, support, n_best, origins).lists
-        except ExchangeError:  # without a ridge, columns may depend on each other among fewer rows
-            continue
-        judged = _judge_lists(fitted, lists, [(train, test)])[0][0]
-        within = _judge_lists(part, lists, inner)[0].mean(axis=0)
-        change = judged[1:] - judged[0]
-        apparent = within[1:] - within[0]
-        products.append(float(apparent @ change))
-        squares.append(float(apparent @ apparent))
-        aucs.append(judged[0])
-    if not squares or sum(squares) == 0.0:
-        return 1.0, 0.0, float(np.mean(aucs)) if aucs else np.nan
-    share = sum(products) / sum(squares)
-    deviations = (np.array(products) - share * np.array(squares)) / np.mean(squares)
-    return share, float(fold_standard_error(deviations, repeats)), float(np.mean(aucs))
-
-
-def validated_aucs(fitted: FittedList, lists: list[Indices], splits: list[Split]) -> Array:
-    """Validation AUC of each list, with coefficients of the training rows, (n_splits, n_lists)."""
-    return _judge_lists(fitted, lists, splits)[0]
-
-
-def _judge_lists(
+def judge_lists(
     fitted: FittedList, lists: list[Indices], splits: list[Split]
 ) -> tuple[Array, Array]:
-    """Validation AUCs of lists, (n_splits, n_lists), and variances of their changes from the first.
+    """Judge lists on the validation rows of splits, with coefficients of the training rows.
 
-    With coefficients of the training rows.
+    Returns AUCs, (n_splits, n_lists), and variances of their changes from the first list.
     """
     used = np.unique(np.concatenate(lists))
     values = fitted.values(used)

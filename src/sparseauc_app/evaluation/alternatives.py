@@ -21,7 +21,7 @@ from sparseauc.metrics import AUCInterval
 from sparseauc.selection.confidence import fit_rows
 from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.near_equal import NearEqualLists, lists_near
-from sparseauc.selection.replacing import best_replacements, validated_aucs
+from sparseauc.selection.replacing import best_replacements, judge_lists
 
 from ..comparison import MethodResult, fit_method, judge_method
 from ..fit_result import FitResult
@@ -186,7 +186,7 @@ def find_alternatives(fit: FitResult) -> Alternatives | None:
     shown.pop(own, None)
     first = [(own, loss), *list(shown.items())[: _SHOWN - 1]]
     supports = [np.array([places[name] for name in names], np.int64) for names, _ in first]
-    aucs = validated_aucs(fitted, supports, splits).mean(axis=0)
+    aucs = judge_lists(fitted, supports, splits)[0].mean(axis=0)
     gains = np.array([1 - objective for _, objective in first]) / (1 - near.objectives.min())
     lists = pd.DataFrame(
         {"columns": [list(names) for names, _ in first], "auc": aucs, "gain": gains}

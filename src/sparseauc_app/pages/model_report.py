@@ -38,7 +38,9 @@ _REPLACEMENTS = {
     "correlation": "Correlation",
     "auc": "AUC",
     "auc_change": "Change",
-    "standard_error": "± SE",
+    "low": "95 % CI from",
+    "high": "to",
+    "verdict": "Verdict",
 }
 
 
@@ -53,7 +55,7 @@ def show_alternatives(found: Alternatives, order: list[str], measure: str) -> li
         "Replacements",
         SAY("replacements", measure=measure),
         frame[list(names)].rename(columns=names),
-        formats=dict.fromkeys(("Correlation", "Change", "± SE"), ".3f"),
+        formats=dict.fromkeys(("Correlation", "Change", "95 % CI from", "to"), ".3f"),
     )
     near = found.near_equal
     told = SAY(

@@ -393,8 +393,8 @@ def test_replacements_and_other_lists(fixed, fixed_report):
     found = found.set_index(["column", "replacement"])
     for row in shown.to_dict("records"):
         told = found.loc[(row["Column"], row["Replacement"])]
-        shown_ = [row["AUC"], row["Change"], row["± SE"]]
-        assert shown_ == pytest.approx(told[["auc", "auc_change", "standard_error"]].tolist())
+        shown_ = [row["AUC"], row["Change"], row["95 % CI from"], row["to"]]
+        assert shown_ == pytest.approx(told[["auc", "auc_change", "low", "high"]].tolist())
 
     def loss(columns):
         Z = X[:, columns]
