@@ -86,7 +86,7 @@ def choose_list(
             Parallel(), [quadratic], ks, alphas, restrictions, one_thread=one_thread
         )
         solution = path.solutions[0][0]
-        lost = restrictions.lost(solution.support)
+        lost = restrictions.lost(solution.support, solution.coef)
         if lost.size == 0:
             return ChosenList.of_solution(solution, quadratic, path.scale, restrictions, dtype)
         restrictions = restrictions.without_fixed(lost)
@@ -104,7 +104,7 @@ def certify_list(
         start = solve_on(gram.block(support, support), gram.delta[support], support, alpha)
         while True:
             proof = certify(gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit)
-            lost = restrictions.lost(proof.solution.support)
+            lost = restrictions.lost(proof.solution.support, proof.solution.coef)
             if lost.size == 0:
                 break
             restrictions = restrictions.without_fixed(lost)
@@ -203,7 +203,7 @@ def choose_by_validation(task: CVTask, how: Procedure) -> Choice:
         path = found.path_at(alpha)
         solution = path.solutions[0][tried.place]
         restrictions = task.restrictions
-        lost = restrictions.lost(solution.support)
+        lost = restrictions.lost(solution.support, solution.coef)
         if lost.size == 0:
             break
         # Lists of the folds, too, are without required columns that can have no coefficient.

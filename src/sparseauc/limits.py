@@ -56,7 +56,7 @@ class Limits:
         Columns that must be on the list. One that cannot have a coefficient, because it is constant
         or its sign sets it to 0, is left out with a warning.
     exclude : array-like of column names or indices, optional
-        Columns that must not be on the list.
+        Columns that must not be on the list; of a group, one keeps all of it out.
 
     See Also
     --------
@@ -266,7 +266,15 @@ class Limits:
         if self.column_groups is not None:
             if missing.size:
                 raise InputError("column_groups need moments that carry all columns of H")
-            found = replace(found, groups=columns.numbers(self.column_groups, "column_groups"))
+            groups = columns.numbers(self.column_groups, "column_groups")
+            split = fixed[np.isin(groups[fixed], groups[excluded])]
+            if split.size:
+                column = columns.label(int(split[0]))
+                raise InputError(
+                    f"{column} is in always_include, and another column of its group in exclude: "
+                    "a group is on the list as a whole or not at all"
+                )
+            found = replace(found, groups=groups)
         if self.families is not None:
             found = self._with_families(found, columns)
         if self.signs is not None:

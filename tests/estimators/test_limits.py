@@ -1,5 +1,6 @@
 """signs=, costs= and budget= of both classifiers and the path, wherever rows live."""
 
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -105,6 +106,43 @@ def test_a_constant_column_that_is_required_is_left_out():
     # The lists that are validated are without it too: three columns, not two.
     assert model.best_score_ == pytest.approx(free.best_score_, rel=1e-12)
     np.testing.assert_allclose(model.out_of_fold_scores_, free.out_of_fold_scores_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("groups", [list("abcdefghij"), list("aabbccddej")])
+def test_a_constant_group_that_is_required_leaves_its_place(groups):
+    X, y = table(0)
+    X["marker 9"] = 3.0
+    limits = Limits(always_include=["marker 9"], column_groups=groups)
+    free = Limits(exclude=["marker 9"], column_groups=groups)
+    for model in (
+        SparseAUCClassifier(3),
+        SparseAUCClassifierCV([3], [1.0], cv=3, coefficients="auc"),
+    ):
+        with pytest.warns(RequiredColumnWarning, match="'marker 9' cannot be on the list"):
+            model.set_params(limits=limits).fit(X, y)
+        assert model.not_included_.tolist() == [9]
+        without = clone(model).set_params(limits=free).fit(X, y)
+        np.testing.assert_allclose(model.coef_, without.coef_, rtol=1e-9)
+
+
+def test_a_constant_column_of_a_required_group_is_no_loss():
+    X, y = table(0)
+    X["marker 9"] = 3.0
+    limits = Limits(always_include=["marker 9"], column_groups=list("abcdefghii"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RequiredColumnWarning)
+        model = SparseAUCClassifier(3, limits=limits).fit(X, y)
+    assert model.not_included_.size == 0
+    assert model.get_support()[8]
+
+
+def test_an_excluded_column_keeps_its_group_out():
+    X, y = table(0)
+    limits = Limits(exclude=["marker 1"], column_groups=list("aabbccddee"))
+    model = SparseAUCClassifier(5, limits=limits)
+    with pytest.warns(UserWarning, match="the 4 that the limits allow"):
+        model.fit(X, y)
+    assert model.get_support().tolist() == [False] * 2 + [True] * 8
 
 
 def test_costs_and_a_budget():
@@ -339,6 +377,8 @@ def test_refusals():
              r"\(column 'marker 0', column 'marker 1'\) costs 2"),
             ({"costs": range(10), "budget": 9, "column_groups": list("aabbccddee")},
              "'marker 0' costs 0 and column 'marker 1' 1, but they are paid for once"),
+            ({"always_include": [0], "exclude": [1], "column_groups": list("aabbccddee")},
+             "column 'marker 0' is in always_include, and another column of its group in exclude"),
             ({"always_include": [0], "exclude": ["marker 0"]},
              "column 'marker 0' is in both always_include and exclude"),
             ({"exclude": NAMES}, "exclude names every column"),

@@ -219,7 +219,7 @@ def record_list(model: Any, found: ChosenList, alpha: float, known: Indices = _N
         )
     if found.restrictions.costs is not None:
         model.cost_ = found.restrictions.cost_of(chosen)
-    model.not_included_ = resolve_limits(model).lost(chosen)
+    model.not_included_ = resolve_limits(model).lost(chosen, found.coef[chosen])
     if np.isin(model.not_included_, known).all():
         return
     names = getattr(model, "feature_names_in_", np.arange(found.coef.size))

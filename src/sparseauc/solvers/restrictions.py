@@ -36,9 +36,10 @@ class Restrictions:
     # What a list may cost, for each point of a path. With costs only.
     budgets: Array | None = None
 
-    def lost(self, support: Indices) -> Indices:
-        """Fixed columns that are not on a list, as they can have no coefficient."""
-        return np.setdiff1d(self.fixed, support)
+    def lost(self, support: Indices, coef: Array) -> Indices:
+        """Fixed columns that, with all of their group, can have no coefficient in a list."""
+        on_the_list = self._units_of(support[coef != 0])
+        return self.fixed[~np.isin(self._units_of(self.fixed), on_the_list)]
 
     def without_fixed(self, lost: Indices) -> Self:
         """The same, where some fixed columns leave their places and costs to others."""
