@@ -398,7 +398,11 @@ def _plain_values(given: Any, parameter: str) -> Any:
     if given is None:
         return None
     if hasattr(given, "keys"):  # a pandas Series too
-        return {_plain(key): _plain(given[key]) for key in list(given.keys())} or None
+        values = {_plain(key): _plain(given[key]) for key in list(given.keys())}
+        for key, value in values.items():
+            if isinstance(value, list | dict):
+                raise InputError(f"{parameter}: column {key!r} has {value!r}, not one value")
+        return values or None
     if isinstance(given, str):
         raise InputError(f"{parameter} must be a dict or a list, got the text {given!r}")
     try:
@@ -420,8 +424,9 @@ def _plain_list(given: Any, parameter: str) -> tuple[Any, ...]:
             return ()
         raise InputError(f"{parameter} must be a list of columns, got {given!r}")
     columns = tuple(_plain(column) for column in given)
-    if any(isinstance(column, bool) for column in columns):
-        raise InputError(f"{parameter} must hold column names or indices, not True and False")
+    for column in columns:
+        if isinstance(column, bool | list | dict):
+            raise InputError(f"{parameter} must hold column names or indices, not {column!r}")
     return columns
 
 

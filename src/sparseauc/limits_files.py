@@ -1,6 +1,8 @@
 """Reading of limits from files and texts, as parameters of ``Limits``."""
 
 import csv
+import io
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,6 +24,8 @@ HEADINGS = {
 # Fields that are lists of columns.
 LISTS = ("always_include", "exclude")
 _NUMBERS = ("budget", "max_per_family")
+# A key of many parts, such as a.b.c, over which tomllib takes the square of their number.
+_DEEP = re.compile(r"""(\.[ \t]*["'\w-]+[ \t]*){50}""")
 
 
 def read_source(source: str, known: Sequence[str]) -> dict[str, Any]:
@@ -46,7 +50,8 @@ def combine(one: Mapping[str, Any], other: Mapping[str, Any], source: str) -> di
     both = dict(one)
     for name, value in other.items():
         if name in LISTS:
-            both[name] = tuple(dict.fromkeys((*one.get(name, ()), *value)))
+            earlier = one.get(name, ())
+            both[name] = (*earlier, *(column for column in value if column not in earlier))
         elif not one.get(name) or not value:
             both[name] = value or one.get(name)
         elif isinstance(value, dict) and isinstance(one[name], Mapping):
@@ -68,14 +73,27 @@ def number_or_nan(value: Any) -> float:
 
 def _read_toml(path: Path, known: Sequence[str]) -> dict[str, Any]:
     """Read parameters of Limits, whose names are known, from a TOML file."""
+    text = _read_text(path)
+    if _DEEP.search(text):
+        raise InputError(f"{path} is not a file of limits: a key has more than 50 parts")
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = tomllib.loads(text)
+    # Long numbers, and lists within lists within lists.
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a TOML file: {error}") from None
     for name in content:
         if name not in known:
             raise InputError(f"{path}: {name!r} is not a limit; {did_you_mean(name, known)}")
+        if name in LISTS and not isinstance(content[name], list):
+            raise InputError(f"{path}: {name} must be a list of columns")
     return content
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8: {error}") from None
 
 
 def _read_csv(path: Path) -> dict[str, Any]:
@@ -105,9 +123,8 @@ def _read_csv(path: Path) -> dict[str, Any]:
 def _read_rows(path: Path) -> list[dict[str, str]]:
     """Read the rows of a CSV file that has a column of names and one or more of limits."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
-    except (UnicodeDecodeError, csv.Error) as error:
+        rows = list(csv.DictReader(io.StringIO(_read_text(path))))
+    except csv.Error as error:
         raise InputError(f"{path} is not a CSV file: {error}") from None
     headings = {*HEADINGS.values(), "include"}
     given = headings & set(rows[0] if rows else ())

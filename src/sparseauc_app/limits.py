@@ -8,6 +8,7 @@ from typing import Any
 
 from sparseauc.errors import InputError
 from sparseauc.limits import Limits
+from sparseauc.limits_files import HEADINGS, LISTS
 from sparseauc.utils.text import did_you_mean, quoted
 
 from .reading import DataError, Table
@@ -24,6 +25,11 @@ def read_limits(sources: Sequence[str], **given: Any) -> Limits:
         ) from None
     except InputError as error:
         raise DataError(f"--limits: {error}" if sources else str(error)) from None
+    for field, value in limits.given().items():
+        # Text is spread into columns of its levels, after which places are others.
+        by_place = field in HEADINGS and not isinstance(value, dict)
+        if by_place or (field in LISTS and not all(isinstance(name, str) for name in value)):
+            raise DataError(f"--limits: {field} has columns by their place: give their names")
     for name in map(str, limits.always_include):
         column, level, _ = name.partition("=")
         if level and column in limits.exclude:
@@ -80,7 +86,7 @@ def _costs(table: Table, costs: dict[Any, Any]) -> list[Any]:
     each = _values(table, costs)
     missing = [one.column for one, cost in zip(table.inputs, each, strict=True) if cost is None]
     if missing:
-        unknown = [name for name in costs if name not in table.columns]
+        unknown = [name for name in costs if name not in table.columns and name not in table.types]
         hint = f"; {did_you_mean(missing[0], unknown)}" if unknown else ""
         raise DataError(f"costs: there is no cost for {quoted(dict.fromkeys(missing), 20)}{hint}")
     return each
@@ -95,6 +101,15 @@ def _places(table: Table, name: Any, field: str) -> list[int]:
     """Indices of the inputs that a name stands for: of a text column, all its levels."""
     if isinstance(name, int):
         return [name]
+    column, _, level = str(name).partition("=")
+    of_text = column in table.types and level in table.types[column].levels
+    if of_text and (column in table.whole or name not in table.columns):
+        if field == "exclude":
+            raise DataError(
+                f"exclude names {name!r}: {column!r} is chosen with all its levels, or not at all; "
+                "exclude the column, or have levels chosen one by one with --text one-hot"
+            )
+        name = column
     places = [j for j, one in enumerate(table.inputs) if name in (one.name, one.column)]
     # Limits may name columns that were left out, such as identifiers.
     if not places and field == "always_include" and name in table.left_out:

@@ -79,7 +79,7 @@ def report(
     strata: str | None = None,
     exclude: Sequence[str] = (),
     text: Text = "auto",
-    missing: Literal["refuse", "median", "mean", "drop-rows", "drop-columns"] = "refuse",
+    missing: Literal["refuse", "median", "mean", "drop-rows"] = "refuse",
     **settings: Any,
 ) -> ReportPage:
     """Find the short list of a table and report on it, like ``sparseauc fit --report``.

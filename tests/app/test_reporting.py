@@ -56,8 +56,6 @@ def test_text_and_gaps_are_refused_or_treated_as_told(frame):
     messy.loc[:5, "gene 1"] = np.nan
     with pytest.raises(DataError, match="'gene 1'"):
         report(messy, "state", positive="ill", **FAST)
-    with pytest.raises(DataError, match="ward"):
-        report(messy, "state", positive="ill", text="refuse", missing="median", **FAST)
     page = report(messy, "state", positive="ill", missing="median", **ONE_FIT)
     assert page.fit.table.missing == {"gene 1": 6}
     assert page.fit.table.whole == ("ward",)

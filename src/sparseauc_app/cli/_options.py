@@ -15,7 +15,7 @@ output = partial(typer.Option, rich_help_panel="Output")
 
 
 # What --format says of a text file.
-_FORMAT = ("delimiter", "encoding", "sheet", "decimal", "max-gib")
+_FORMAT = ("delimiter", "encoding", "sheet", "decimal")
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -150,9 +150,8 @@ class Training:
         reading(
             metavar="HOW",
             help="Text columns: auto chooses each with all its levels or not at "
-            "all, as one column, and leaves out dates and text with more than 20 levels (auto:30 "
-            "for 30); one-hot chooses levels one by one, and refuses text with more; drop drops "
-            "all text, refuse refuses it.",
+            "all, as one column; one-hot chooses levels one by one. Both leave out dates and text "
+            "with more than 20 levels (auto:30 for 30); drop leaves out all text.",
         ),
     ] = "auto"
     numeric: Annotated[
@@ -164,18 +163,18 @@ class Training:
         ),
     ] = None
     missing: Annotated[
-        Literal["refuse", "median", "mean", "drop-rows", "drop-columns"],
+        Literal["refuse", "median", "mean", "drop-rows"],
         reading(
             metavar="HOW",
             help="Missing values: median or mean imputes from the training "
-            "rows, drop-rows or drop-columns drops those that have any, refuse refuses.",
+            "rows, drop-rows drops rows that have any, refuse refuses.",
         ),
     ] = "refuse"
 
     def as_rules(self) -> dict[str, Any]:
         """Return what ``Rules`` takes."""
         how, colon, most = self.text.partition(":")
-        known = ("auto", "one-hot", "drop", "refuse")
+        known = ("auto", "one-hot", "drop")
         if how not in known or (colon and not (most.isdigit() and int(most) >= 2)):
             raise typer.BadParameter(
                 f"--text takes {', '.join(known)}, or auto:N and one-hot:N for up to N levels, "
@@ -212,8 +211,8 @@ class TextFile:
             metavar="NAME=VALUE",
             help="How a file is written, where that is "
             "not detected: delimiter (one character, or tab), encoding, decimal (point or comma; "
-            "the other sign stands between thousands), sheet (of an Excel file), and max-gib, "
-            "the largest text to read (2 GiB after unpacking). Can be repeated.",
+            "the other sign stands between thousands), and sheet (of an Excel file). Can be "
+            "repeated.",
         ),
     ] = None
 
@@ -223,14 +222,6 @@ class TextFile:
         decimal = given.get("decimal")
         if decimal not in (None, "point", "comma"):
             raise typer.BadParameter(f"--format: decimal is point or comma, not {decimal!r}")
-        try:
-            most = int(float(given.get("max-gib", 2.0)) * 2**30)
-        except (ValueError, OverflowError):
-            most = -1
-        if most < 0:
-            raise typer.BadParameter(
-                f"--format: max-gib is a number of 0 or more, not {given['max-gib']!r}"
-            )
         delimiter = given.get("delimiter")
         return {
             # A tab is hard to type.
@@ -238,7 +229,6 @@ class TextFile:
             "encoding": given.get("encoding"),
             "sheet": given.get("sheet"),
             "decimal": {"point": ".", "comma": ","}.get(decimal or ""),
-            "most_bytes": most,
         }
 
 

@@ -85,10 +85,15 @@ class Fitting:
     quick: Annotated[
         bool, fitting("--quick", help="Skip nested cross-validation and stability selection.")
     ] = False
-    seed: Annotated[int, fitting(min=0, metavar="N", help="Random seed.")] = 0
+    seed: Annotated[int, fitting(min=0, max=2**32 - 1, metavar="N", help="Random seed.")] = 0
     jobs: Annotated[
         int | None,
-        fitting(metavar="N", help="Number of parallel jobs. The result does not depend on it."),
+        fitting(
+            min=-1024,
+            max=1024,
+            metavar="N",
+            help="Number of parallel jobs. The result does not depend on it.",
+        ),
     ] = None
 
     def settings(self, exclude: Sequence[str] | None = None) -> FitSettings:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +17,6 @@ from .columns import (
     Marks,
     both_meanings,
     conventions_of,
-    count_distinct,
     indicator,
     is_number,
     is_text,
@@ -30,8 +28,8 @@ from .columns import (
 )
 from .source import DataError, Source, unknown_column_error
 
-Text = Literal["refuse", "one-hot", "auto", "drop"]
-Missing = Literal["refuse", "median", "mean", "drop-rows", "drop-columns"]
+Text = Literal["one-hot", "auto", "drop"]
+Missing = Literal["refuse", "median", "mean", "drop-rows"]
 
 # Text with more levels is not one-hot encoded by default.
 MAX_LEVELS = 20
@@ -67,17 +65,17 @@ class Rules:
         Columns of related rows, of strata within which rows are compared, and of row identifiers.
     exclude : sequence of str
         Columns to leave out.
-    text : {"auto", "one-hot", "drop", "refuse"}
-        Text columns: "auto" has each chosen with all its levels or not at all, as one column, and
-        drops dates and text with more than ``max_levels`` levels; "one-hot" has levels chosen one
-        by one, and refuses what "auto" drops; "drop" drops all of them, "refuse" refuses them.
+    text : {"auto", "one-hot", "drop"}
+        Text columns: "auto" has each chosen with all its levels or not at all, as one column;
+        "one-hot" has levels chosen one by one. Both leave out dates and text with more than
+        ``max_levels`` levels; "drop" leaves out all of them.
     whole : bool
         Unless this is false: "auto" then leaves levels to be chosen one by one.
     max_levels : int
         Largest number of levels of a text column that is used.
     numeric : sequence of str
         Text columns to read as numbers: ``>2000`` as 2000, text without a digit as missing.
-    missing : {"refuse", "median", "mean", "drop-rows", "drop-columns"}
+    missing : {"refuse", "median", "mean", "drop-rows"}
         Missing values. Imputation is not done here: it is learned from the training rows of each
         fit.
     keep : sequence of str
@@ -275,20 +273,11 @@ def _choose_levels(
         left_out |= dict.fromkeys(found, "not numeric")
         return {}, left_out, notes + _nearly_numbers(source, found)
     levels, unfit = _few_levels(source, kinds, found, rules)
-    if found and rules.text == "refuse":
-        problems.append(_refuse_text(source, found, "not numeric"))
-    elif rules.text == "one-hot":
-        left_out |= (single := {name: why for name, why in unfit.items() if why[:5] == "only "})
-        if unfit.keys() > single.keys():
-            why = f"not text, or more than {rules.max_levels} levels"
-            problems.append(_refuse_text(source, sorted(unfit.keys() - single.keys()), why))
-    elif rules.text == "auto":
-        numeric = [name for name in unfit if _readable_numbers(source.frame.column(name))]
-        if numeric:
-            problems.append(_ask_for_numbers(source, numeric))
-        left_out |= unfit
-        notes += _nearly_numbers(source, [name for name in found if name not in numeric])
-    return levels, left_out, notes
+    numeric = [name for name in unfit if _readable_numbers(source.frame.column(name))]
+    if numeric:
+        problems.append(_ask_for_numbers(source, numeric))
+    notes += _nearly_numbers(source, [name for name in found if name not in numeric])
+    return levels, left_out | unfit, notes
 
 
 def _few_levels(
@@ -327,7 +316,7 @@ def _note_on_text(
         named = [f"{name!r} ({why})" for name, why in left_out.items()]
         parts.append(f"text and dates left out: {listed(named, 20)}")
         if any(why.startswith("text with") for why in left_out.values()):
-            hints.append("--text auto:N uses text of up to N levels")
+            hints.append(f"--text {rules.text}:N uses text of up to N levels")
     return ["; ".join(parts) + (f". {', '.join(hints)}" if hints else "")] if parts else []
 
 
@@ -339,18 +328,6 @@ def _ask_for_numbers(source: Source, names: Sequence[str]) -> DataError:
     )
 
 
-def _refuse_text(source: Source, names: Sequence[str], why: str) -> DataError:
-    """The error for columns of text that cannot be used."""
-    described = listed([_with_example(source.frame, name) for name in names])
-    return DataError(
-        f"{described}: {why}{_hints(source, names)}. --text auto uses text with few levels, each "
-        "column with all of them or not at all, and leaves out the rest, --text one-hot has levels "
-        "chosen one by one, --text drop drops all text, --exclude NAME leaves out one column, "
-        "--ids NAME uses it as row identifiers",
-        ["--text", "auto"],
-    )
-
-
 def _readable_numbers(column: Any) -> bool:
     """Return whether most texts of a column are numbers, and all can be read with limits."""
     if not is_text(column.type):
@@ -358,16 +335,6 @@ def _readable_numbers(column: Any) -> bool:
     entries = [entry for entry in texts(column) if entry is not None]
     numeric = sum(is_number(entry) for entry in entries)
     return numeric >= max(1, _NEARLY * len(entries)) and bool(conventions_of(column, limits=True))
-
-
-def _hints(source: Source, names: Sequence[str]) -> str:
-    """Hints on text columns that look like identifiers or like numbers with exceptions."""
-    n = source.n_rows
-    ids = [name for name in names if n > 2 and count_distinct(source.frame.column(name)) == n]
-    differ = "differs" if len(ids) == 1 else "differ"
-    hints = [f"{quoted(ids)} {differ} in every row: an identifier?"] if ids else []
-    hints += _nearly_numbers(source, names)
-    return f" ({'; '.join(hints)})" if hints else ""
 
 
 def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
@@ -385,11 +352,3 @@ def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
                 "limits such as >5 as 5, and text without a digit as missing"
             )
     return found
-
-
-def _with_example(frame: Any, name: str) -> str:
-    """The name of a column with an example that is not a number."""
-    entries = (str(value.as_py()) for value in frame.column(name) if value.is_valid)
-    first = next(entries, "")
-    example = next((entry for entry in chain([first], entries) if not is_number(entry)), first)
-    return f"{name!r} (such as {shortened(example, 20)!r})"

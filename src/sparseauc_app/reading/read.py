@@ -90,7 +90,7 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
                 "--format sheet=NAME",
                 ["--format", f"sheet={max(sheets, key=lambda title: len(sheets[title]))}"],
             )
-        ((title, (header, *rows)),) = sheets.items()
+        ((header, *rows),) = sheets.values()
         names = []
         columns = []
         for place, (name, *values) in enumerate(zip_longest(header, *rows), start=1):
@@ -98,27 +98,7 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
             columns.append(_make_column(values))
         if not rows:
             raise DataError(f"{path.name} has a header and no rows")
-        empty = {place for place, one in enumerate(columns) if one.null_count == len(one)}
-        formulas = [names[place] for place in sorted(_find_formulas(path, title, empty))]
-    told = f"formulas in {quoted(formulas)} were never computed: save the file in Excel"
-    return Source(path.name, pa.Table.from_arrays(columns, names), notes=(told,) * bool(formulas))
-
-
-def _find_formulas(path: Path, title: str, empty: set[int]) -> set[int]:
-    """Find the empty columns of a sheet that have formulas, by their places."""
-    import openpyxl
-
-    if not empty:
-        return set()
-    book = openpyxl.load_workbook(path, read_only=True)
-    found = {
-        place
-        for cells in book[title].iter_rows(values_only=True)
-        for place in empty.intersection(range(len(cells)))
-        if str(cells[place]).startswith("=")
-    }
-    book.close()
-    return found
+    return Source(path.name, pa.Table.from_arrays(columns, names))
 
 
 def _read_rows(sheet: Any) -> list[list[Any]]:
@@ -196,7 +176,6 @@ def read_source(
     sheet: str | None = None,
     ids: str | None = None,
     as_text: Collection[str] = (),
-    most_bytes: int = MOST_BYTES,
 ) -> Source:
     r"""Read a table of any known format.
 
@@ -216,8 +195,6 @@ def read_source(
         Column of row identifiers, kept as they are written: 007 is not 7, and NA is not missing.
     as_text : collection of str
         Columns of text files that are read as text.
-    most_bytes : int
-        Text that holds more, unpacked, is refused.
 
     Returns
     -------
@@ -244,7 +221,7 @@ def read_source(
     if str(path) == "-":
         with tempfile.TemporaryDirectory() as folder:  # all readers need a file
             path = Path(folder) / "standard input"
-            path.write_bytes(sys.stdin.buffer.read(most_bytes + 1))
+            path.write_bytes(sys.stdin.buffer.read(MOST_BYTES + 1))
             return read_source(
                 path,
                 delimiter=delimiter,
@@ -253,7 +230,6 @@ def read_source(
                 sheet=sheet,
                 ids=ids,
                 as_text=as_text,
-                most_bytes=most_bytes,
             )
     with read_by("Python", path, "a file"):
         if path.is_dir():
@@ -293,5 +269,4 @@ def read_source(
         decimal=decimal,
         ids=ids,
         as_text=as_text,
-        most_bytes=most_bytes,
     )

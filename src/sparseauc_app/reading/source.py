@@ -26,8 +26,8 @@ from .columns import Marks, dense_column, is_sparse
 if TYPE_CHECKING:
     from ..scorecard import ScoreCard
 
-# Text of more bytes than this, unpacked, is read only if asked for: a small archive, or a device,
-# may hold more than fits into memory.
+# More bytes of text, unpacked, are not read: a small archive, or a device, may hold more than fits
+# into memory.
 MOST_BYTES = 2 << 30
 
 
@@ -146,7 +146,7 @@ def _from_pandas(X: Any, card: ScoreCard | None) -> Source:
     return Source("X", pa.Table.from_arrays(columns, names))
 
 
-def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+def file_bytes(path: Path) -> bytes:
     """Return the contents of a file, unpacked if its name says that they are compressed."""
     parts = []
     size = 0
@@ -154,10 +154,10 @@ def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
         while part := file.read(1 << 24):
             parts.append(part)
             size += len(part)
-            if size > most:
+            if size > MOST_BYTES:
                 raise DataError(
-                    f"{path.name} holds more than {most / 2**30:.3g} GiB: raise "
-                    "--format max-gib=X if it fits in memory"
+                    f"{path.name} holds more than {MOST_BYTES / 2**30:.3g} GiB of text: save it as "
+                    "Parquet"
                 )
     return b"".join(parts)
 

@@ -18,7 +18,7 @@ import pyarrow.csv
 
 from ..column_types import Mark
 from .columns import COMMA, POINT, number_pattern, read_written_numbers
-from .source import MOST_BYTES, DataError, Source, check_names, file_bytes, read_by
+from .source import DataError, Source, check_names, file_bytes, read_by
 
 DELIMITERS = (",", ";", "\t", "|")
 _SIGNS = "\t !#$%&'*+,-./:;<=>?@^`|~"
@@ -47,7 +47,6 @@ def read_text(
     decimal: Mark | None = None,
     as_text: Collection[str] = (),
     ids: str | None = None,
-    most_bytes: int = MOST_BYTES,
 ) -> Source:
     """Read a table of delimited text; lines before its header may begin with ``#``.
 
@@ -55,7 +54,7 @@ def read_text(
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter not in _SIGNS):
         raise DataError(f"the delimiter must be one of {_SIGNS!r}, got {delimiter!r}")
-    text, notes = _load(path, encoding, most_bytes)
+    text, notes = _load(path, encoding)
     text, delimiter, more = _find_layout(text, delimiter)
     notes += more
     table = _TextTable(path, text, delimiter)
@@ -99,10 +98,10 @@ def read_text(
     )
 
 
-def _load(path: Path, encoding: str | None, most_bytes: int) -> tuple[str, list[str]]:
+def _load(path: Path, encoding: str | None) -> tuple[str, list[str]]:
     """The text of a file that may be a table, with a note on its encoding."""
     with read_by("Python", path, "text"):
-        data = file_bytes(path, most_bytes)
+        data = file_bytes(path)
     if not data.strip():
         raise DataError(f"{path.name} is empty")
     text, found = decode(data, encoding, path.name)
@@ -166,8 +165,7 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
             other = f"begins with the mark of {given} but is not"
             wrong = other if encoding is None else f"is not {encoding}"
             raise DataError(f"{name} {wrong}: {error}") from None
-    wide = _wide_without_mark(data)
-    for candidate in (wide,) if wide else ("utf-8", "windows-1252", "latin-1"):
+    for candidate in ("utf-8", "windows-1252", "latin-1"):
         try:
             text = data.decode(candidate)
         except UnicodeError:
@@ -176,22 +174,9 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
             break
         return text, candidate
     raise DataError(
-        f"{name} is not a text file. Supported formats: CSV, Excel, Parquet, Feather, Arrow, "
-        "Stata, SAS and SPSS"
+        f"{name} is not a text file, or needs --format encoding=utf-16-le. Supported formats: CSV, "
+        "Excel, Parquet, Feather, Arrow, Stata, SAS and SPSS"
     )
-
-
-def _wide_without_mark(data: bytes) -> str | None:
-    """Recognise UTF-16 without a mark: nearly every second byte of Latin text is zero."""
-    start = data[:4096]
-    even = start[::2].count(0)
-    odd = start[1::2].count(0)
-    pairs = len(start) // 2
-    if pairs and odd > 0.6 * pairs and even < 0.1 * pairs:
-        return "utf-16-le"
-    if pairs and even > 0.6 * pairs and odd < 0.1 * pairs:
-        return "utf-16-be"
-    return None
 
 
 def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:

@@ -206,16 +206,12 @@ def training_table(source: Source, rules: Rules) -> Table:
         raise _no_columns_error(source, target, features.left_out)
     if 0 < y.sum() < y.size:
         warnings += warn_of_gaps(gaps, y == 1, inputs)
-    X, inputs, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
+    X, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
     y = y[kept]
     rows = rows[kept]
-    if not inputs:
-        raise DataError("no columns are left to choose from")
     if followed.times is None or y.sum() < 2:  # rows need not be censored
         _refuse_few_rows(y, classes, target)
     unused = dict(features.left_out)
-    if rules.missing == "drop-columns":
-        unused |= dict.fromkeys(missing, "missing values")
     X, inputs = _leave_out_useless(X, inputs, rules, unused, notes)
     if followed.times is None:
         warnings += warn_of_leaks(X, y == 1, inputs)
@@ -357,10 +353,10 @@ def _refuse_missing(missing: Mapping[str, int], rows: int, shown: str) -> DataEr
         options += ["--missing", "median"]
     more = ""
     if mostly:
-        more = f". More than half of {quoted(mostly)} is missing: --exclude leaves out a column"
+        more = f". More than half of {quoted(mostly)} is missing"
     return DataError(
-        f"missing values in {shown}. --missing median or mean imputes them, drop-rows and "
-        f"drop-columns drop rows or columns that have any{more}",
+        f"missing values in {shown}. --missing median or mean imputes them, drop-rows drops rows "
+        f"that have any, --exclude leaves out a column{more}",
         options,
     )
 
@@ -433,15 +429,11 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
 
 def _settle_missing(
     X: Any, inputs: list[Input], gaps: Any, rule: Missing, shown: str, notes: list[str]
-) -> tuple[Any, list[Input], npt.NDArray[np.intp]]:
-    """Apply the rule for missing values; return X, its columns and the rows kept."""
+) -> tuple[Any, npt.NDArray[np.intp]]:
+    """Apply the rule for missing values; return X and the rows kept."""
     rows = np.arange(X.shape[0])
     if not shown:
-        return X, inputs, rows
-    if rule == "drop-columns":
-        keep = np.flatnonzero(gaps.sum(axis=0) == 0)
-        notes.append(f"columns dropped for missing values: {shown}")
-        return X[:, keep], [inputs[j] for j in keep.tolist()], rows
+        return X, rows
     if rule == "drop-rows":
         kept = np.flatnonzero(gaps.sum(axis=1) == 0)
         notes.append(
@@ -449,9 +441,9 @@ def _settle_missing(
         )
         if kept.size == 0:
             raise DataError(f"every row has a missing value: {shown}. Try --missing median")
-        return X[kept], inputs, kept
+        return X[kept], kept
     notes += _notes_on_imputation(_count_missing(gaps, inputs), inputs, rule)
-    return X, inputs, rows
+    return X, rows
 
 
 def _notes_on_imputation(

@@ -162,3 +162,66 @@ def test_a_price_list_without_its_heading(table, tmp_path):
     (tmp_path / "bare.csv").write_text("age,5\ncrp,6\n")
     result = run(table, "--limits", tmp_path / "bare.csv", "--quick")
     assert "needs a column name and one or more of" in " ".join(result.output.split())
+
+
+def test_limits_name_columns_and_do_not_count_them(table, tmp_path):
+    """Spreading text into its levels would move the places of the columns after it."""
+    (tmp_path / "l.toml").write_text("exclude = [2]")
+    result = run(table, "--limits", tmp_path / "l.toml")
+    assert result.exit_code == 3
+    assert "exclude has columns by their place: give their names" in result.stderr
+    (tmp_path / "l.toml").write_text("costs = [1, 2, 3, 4, 5, 6]")
+    result = run(table, "--limits", tmp_path / "l.toml")
+    assert result.exit_code == 3
+    assert "costs has columns by their place" in result.stderr
+
+
+def test_levels_of_a_column_chosen_whole(tmp_path):
+    ward = np.array(["er", "icu", "ward"])[(np.arange(N) + 2 * (RNG.random(N) < 0.5 * Y)) % 3]
+    table = tmp_path / "t.csv"
+    FRAME.assign(ward=ward).drop(columns="sex").to_csv(table, index=False)
+
+    def fit(*limits):
+        fixed = ["fit", table, "-t", "outcome", "-k", 3, "--alpha", 1, "--quick", "--json"]
+        return CliRunner().invoke(app, [*map(str, fixed), *map(str, limits)])
+
+    for level in ("icu", "er", "ward"):
+        result = fit("--limits", f"exclude=ward={level}")
+        assert result.exit_code == 3
+        assert "'ward' is chosen with all its levels, or not at all" in result.output
+    levels = [
+        {one["column"] for one in json.loads(fit(*limit).stdout)["chosen"]}
+        for limit in (("--limits", "always_include=ward"), ("--limits", "always_include=ward=er"))
+    ]
+    assert levels[0] == levels[1]
+    assert len([name for name in levels[0] if name.startswith("ward=")]) == 2
+    (tmp_path / "c.csv").write_text("name,cost\nward,1\nage,1\ncrp,1\nhb,1\nwbc,1\n")
+    result = fit("--limits", tmp_path / "c.csv")
+    assert "there is no cost for 'bnp'" in result.output
+    assert "there are 'ward'" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a = " + "[" * 100_000 + "]" * 100_000, "is not a TOML file"),
+        ("budget = " + "9" * 5000, "is not a TOML file"),
+        ("x" + ".x" * 30_000 + " = 1", "a key has more than 50 parts"),
+        ('always_include = [["age"]]', "always_include must hold column names"),
+        ("exclude = 5", "exclude must be a list of columns"),
+        ("[families]\nage = [1, 2]\ncrp = [1, 2]", "families: column 'age' has [1, 2]"),
+        ("[column_groups]\nage = {a = 1}", "column_groups: column 'age' has {'a': 1}"),
+    ],
+)
+def test_limits_files_that_are_none(table, tmp_path, content, said):
+    (tmp_path / "l.toml").write_text(content)
+    result = run(table, "--limits", tmp_path / "l.toml", "-k", 2, "--quick")
+    assert result.exit_code == 3
+    assert said in result.stderr
+
+
+@pytest.mark.parametrize(("option", "value"), [("--jobs", 1_000_000), ("--seed", 2**32)])
+def test_numbers_beyond_what_there_is(table, option, value):
+    result = run(table, "-k", 2, "--quick", option, value)
+    assert result.exit_code == 2
+    assert f"'{option}'" in result.stderr

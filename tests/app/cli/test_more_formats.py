@@ -5,7 +5,6 @@ import sys
 import zipfile
 
 import numpy as np
-import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,17 +29,6 @@ def chosen(result):
 def expected(tmp_path):
     FRAME.to_csv(tmp_path / "t.csv", index=False)
     return chosen(run("fit", tmp_path / "t.csv", *HOW, "--json"))
-
-
-def test_formulas_that_were_never_computed_are_named(tmp_path):
-    book = openpyxl.Workbook()
-    book.active.append([*FRAME.columns, "twice", "empty"])
-    for row, (a, b, dead) in enumerate(FRAME.itertuples(index=False), start=2):
-        book.active.append([a, b, dead, f"=2*A{row}", None])
-    book.save(tmp_path / "t.xlsx")
-    said = json.loads(run("fit", tmp_path / "t.xlsx", *HOW, "--json").stdout)
-    assert "formulas in 'twice' were never computed: save the file in Excel" in said["notes"]
-    assert said["left_out"] == {"twice": "empty", "empty": "empty"}
 
 
 def test_a_sheet_of_several(tmp_path, expected, monkeypatch):

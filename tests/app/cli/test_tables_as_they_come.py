@@ -249,9 +249,9 @@ def test_max_levels(tmp_path):
     words = [f"w{i % 30}" for i in range(N)]
     (tmp_path / "t.csv").write_text(lines("word,x,y", words, X, Y.astype(int)))
     arguments = ("fit", tmp_path / "t.csv", "-t", "y", "--quick", "-k", 2, "--alpha", 1, "--json")
-    assert run(*arguments, "--text", "one-hot").exit_code == 3
-    few = json.loads(run(*arguments).stdout)
-    assert few["left_out"] == {"word": "text with 30 levels"}
+    for how in ("auto", "one-hot"):
+        few = json.loads(run(*arguments, "--text", how).stdout)
+        assert few["left_out"] == {"word": "text with 30 levels"}
     many = json.loads(run(*arguments, "--text", "one-hot:30").stdout)
     assert (few["columns_tried"], many["columns_tried"]) == (1, 31)
 
@@ -375,14 +375,14 @@ def test_threads_that_save_to_one_path(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["m.json"]
 
 
-def test_archives_that_would_fill_the_memory(tmp_path):
+def test_archives_that_would_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("sparseauc_app.reading.source.MOST_BYTES", 1 << 20)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"0,1\n" * 1_000_000))
-    result = run("fit", tmp_path / "t.csv.gz", "-t", "y", "--format", "max-gib=0.001")
+    result = run("fit", tmp_path / "t.csv.gz", "-t", "y")
     assert result.exit_code == 3
-    assert "holds more than 0.001 GiB: raise --format max-gib" in result.stderr
+    assert "holds more than 0.000977 GiB of text: save it as Parquet" in result.stderr
     if os.path.exists("/dev/zero"):  # noqa: PTH110
-        result = run("fit", "/dev/zero", "-t", "y", "--format", "max-gib=0.001")
-        assert result.exit_code == 3
+        assert run("fit", "/dev/zero", "-t", "y").exit_code == 3
 
 
 # ------------------------------------------------------------------------------- odd places
