@@ -25,7 +25,7 @@ from sparseauc_paper.estimates import (
 )
 from sparseauc_paper.gene_summaries import figure3, figure4, real_results, table3
 from sparseauc_paper.methods import METHODS, PAPER_METHODS
-from sparseauc_paper.pages.elements import Figure, Note
+from sparseauc_paper.page import Figure, Note
 from sparseauc_paper.plan import EXPERIMENTS, Request, find_experiments, tasks_of
 from sparseauc_paper.presets import PRESETS
 from sparseauc_paper.protocols import CORRECTED, PROTOCOLS, PUBLISHED, SWITCHES

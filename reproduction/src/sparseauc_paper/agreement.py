@@ -20,8 +20,7 @@ from .estimates import (
 )
 from .gene_summaries import results_under
 from .methods import METHODS, PAPER_METHODS
-from .pages.elements import Figure, Listing, Panel, Series
-from .pages.palette import SCALE
+from .page import SCALE, Figure, Listing, Panel, Series
 from .plan import Request
 from .protocols import PROTOCOLS
 from .summaries import Outcomes, table_values

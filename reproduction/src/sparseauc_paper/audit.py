@@ -14,7 +14,7 @@ from .estimates import FEWEST, Mean, Sample, difference_of, draws_of, mean_of, s
 from .files import read_lines
 from .gene_summaries import real_results
 from .methods import METHODS
-from .pages.elements import Element, Listing
+from .page import Element, Listing
 from .plan import Measured, Request
 from .protocols import SWITCHES, Switch
 from .scaling import scaling_listing

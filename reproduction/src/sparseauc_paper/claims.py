@@ -8,7 +8,7 @@ import pandas as pd
 from .claim import Claim
 from .estimates import FEWEST
 from .gene_claims import claims_of_gene_figures, claims_of_table3
-from .pages.elements import Listing
+from .page import Listing
 from .plan import Request
 from .simulation_claims import (
     claim_of_times,

@@ -3,25 +3,18 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
-from markupsafe import Markup
 
-from .pages.elements import Table
-from .pages.files import escaped, markdown_line
-from .pages.tables import NOTHING, fixed
+from .page import NOTHING, escaped, fixed, markdown_line
 
-CELL_COLUMNS = (
-    "method", "in_paper", "group", "column", "mean", "se", "std", "n", "failed", "printed",
-    "printed_std", "difference",
-)  # fmt: skip
 # A difference of more standard errors than this is pointed out.
 FAR = 2.0
 
 
 @dataclass(frozen=True)
-class Comparison(Table):
+class Comparison:
     """Measured means beside printed ones: a row for each method, a column for each setting.
 
     Attributes
@@ -38,46 +31,17 @@ class Comparison(Table):
         Digits after the point of means and standard errors.
     """
 
+    name: str
+    title: str
+    caption: str
     cells: pd.DataFrame
     higher_is_better: bool = True
     digits: int = 3
-
-    style: ClassVar[str] = "comparison"
 
     @property
     def frame(self) -> pd.DataFrame:
         """All its cells, a line for each."""
         return self.cells
-
-    @property
-    def length(self) -> int:
-        """Rows of all blocks."""
-        return sum(len(rows) for _, rows in lay_out(self).blocks)
-
-    def check(self) -> None:
-        """Refuse cells that lack something, or come twice."""
-        missing = [name for name in CELL_COLUMNS if name not in self.cells.columns]
-        if missing:
-            raise ValueError(f"table {self.name!r} lacks the columns {', '.join(missing)}")
-        twice = self.cells.duplicated(["method", "group", "column"])
-        if twice.any():
-            first = self.cells.loc[twice].iloc[0]
-            raise ValueError(
-                f"table {self.name!r} has two cells of method {first['method']!r}, group "
-                f"{first['group']!r}, column {first['column']!r}"
-            )
-
-    def key(self, far: str) -> str:
-        """How to read it; differences beyond the limit are set as ``far`` says."""
-        return " ".join(_key(lay_out(self), far))
-
-    def to_html(self) -> str:
-        """Write the head and the blocks of rows."""
-        # Pages need jinja2; numbers do not.
-        from .pages.html import environment
-
-        template = environment("sparseauc_paper").get_template("comparison.html.j2")
-        return Markup(template.render(shown=lay_out(self)))
 
     def to_markdown(self) -> list[str]:
         """Write a table for each block, and how to read them."""
@@ -96,7 +60,7 @@ class Comparison(Table):
                 cells = [_cell_in_markdown(cell, compared) for cell in row.cells]
                 lines.append(markdown_line([method, *cells], raw=True))
             lines.append("")
-        return [*lines, self.key("in italics")]
+        return [*lines, " ".join(_key(shown))]
 
 
 class Cell(NamedTuple):
@@ -184,11 +148,8 @@ def _cell(line: dict[Any, Any], digits: int) -> Cell:
     )
 
 
-def _key(table: Grid, far: str) -> Iterable[str]:
-    """Say how to read a comparison, in sentences that fit what it holds.
-
-    ``far`` says how differences beyond the limit are set, such as "in italics".
-    """
+def _key(table: Grid) -> Iterable[str]:
+    """Say how to read a comparison, in sentences that fit what it holds."""
     yield (
         "Mean ± standard error; ★ marks the best mean of each column, of those with the most "
         "values."
@@ -197,7 +158,7 @@ def _key(table: Grid, far: str) -> Iterable[str]:
         yield (
             "Beneath: the printed value, in brackets its standard deviation over values (sd, not a "
             "standard error), ☆ where it is the best; and our mean minus it in standard errors "
-            f"(SE) of the difference, {far} beyond ±{FAR:g}."
+            f"(SE) of the difference, in italics beyond ±{FAR:g}."
         )
     if table.has_failures:
         yield "Values that ended in an error are counted and left out of the mean."

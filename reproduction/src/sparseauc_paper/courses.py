@@ -8,8 +8,7 @@ import numpy as np
 from . import plan
 from .convergence import SCALES, Scale
 from .estimates import Mean, Sample, mean_of
-from .pages.elements import Figure, Panel, Series
-from .pages.palette import SCALE
+from .page import SCALE, Figure, Panel, Series
 from .plan import Request
 from .row_space import Floats
 from .store import Outcome

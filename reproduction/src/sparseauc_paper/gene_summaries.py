@@ -9,7 +9,7 @@ import pandas as pd
 from . import plan, printed
 from .comparison import Comparison
 from .estimates import Sample, Values, mean_of
-from .pages.elements import Figure, Panel
+from .page import Figure, Panel
 from .plan import Request
 from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
 from .summaries import (

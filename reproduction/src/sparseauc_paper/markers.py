@@ -3,7 +3,7 @@
 import pandas as pd
 
 from .marker_genes import DatasetName, markers_of
-from .pages.elements import Listing
+from .page import Listing
 
 _NUMBERS: dict[DatasetName, tuple[str, str]] = {
     "leukemia": ("table4", "Table IV: markers of leukemia"),

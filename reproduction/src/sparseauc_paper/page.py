@@ -1,77 +1,460 @@
-"""The whole report as a page of documentation: one Markdown file, with small pictures beside it."""
+"""A report as files: Markdown, tables as CSV, figures as PNG, SVG and CSV, and one HTML page.
 
+Everything is written as Markdown once. The HTML page is that text with its pictures inside, so that
+it opens from disk; the page for Sphinx differs in the form of anchors and in where pictures lie.
+"""
+
+import base64
 import io
+import math
 import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
+from string import Template
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import pandas as pd
 
 from .files import write_files
-from .pages.elements import Report
-from .pages.files import files
 
-# Enough for lines and bands in a dozen colours, at a third of the bytes.
-_COLOURS = 96
+NOTHING = "–"
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# A link to a place on the same page, as Markdown writes it.
+_LINK = re.compile(r"\[([^\]]+)\]\(#([\w-]+)\)")
+# An address in a text, without the full stop or comma that follows it.
+_URL = re.compile(r"https://[\w./-]*[\w/]")
+# All that Markdown would not show as it is.
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>&|~$])")
+
+# ------------------------------------------------------------------------ what a report is made of
+
+
+class Table(Protocol):
+    """A table that writes itself as Markdown."""
+
+    @property
+    def name(self) -> str:
+        """Its anchor, and the stem of its files."""
+
+    @property
+    def title(self) -> str:
+        """Its heading."""
+
+    @property
+    def caption(self) -> str:
+        """What was measured, and how to read it."""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All its numbers with all their digits."""
+
+    def to_markdown(self) -> list[str]:
+        """Return its lines, without title and caption."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table shown as it is, such as the markers or the audit; the index is not shown.
+
+    Columns of text may hold a link such as ``[Table I](#table1)``. Numbers are shown to ``digits``
+    digits after the point, unless ``formats`` has another format for their column.
+    """
+
+    name: str
+    title: str
+    caption: str
+    frame: pd.DataFrame
+    digits: int = 3
+    formats: Mapping[str, str] = field(default_factory=dict)
+
+    def to_markdown(self) -> list[str]:
+        """Return its lines, without title and caption."""
+        names = list(map(str, self.frame.columns))
+        columns = [self._texts(name) for name in self.frame.columns]
+        return [
+            markdown_line(names),
+            markdown_line(["---:" if numeric else ":---" for numeric, _ in columns], raw=True),
+            *map(markdown_line, zip(*(texts for _, texts in columns), strict=True)),
+        ]
+
+    def _texts(self, name: Any) -> tuple[bool, list[str]]:
+        """Whether a column holds numbers, and its texts."""
+        column = self.frame[name]
+        known = [value for value in column if not pd.isna(value)]
+        numeric = pd.api.types.is_numeric_dtype(column) and column.dtype != bool
+        digits = self.digits
+        # A column of whole numbers with a gap arrives as floats; a point would say nothing.
+        if numeric and all(math.isfinite(v) and v == int(v) and abs(v) < 1e6 for v in known):
+            digits = 0
+        form = self.formats.get(str(name), "")
+        return numeric, [NOTHING if pd.isna(v) else _text(v, digits, form) for v in column]
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line of a panel; ``slot``, its place in the palette, is a free one by default."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    error: Sequence[float] | None = None  # half the height of its band or whiskers
+    in_paper: bool = True
+    style: Literal["line", "dashed", "points"] = "line"
+    text: Sequence[str] | None = None  # what each point stands for
+    slot: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Sequence[Series]
+    x_log: bool = False
+    y_log: bool = False
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side; a series of the same label has the same colour in all of them."""
+
+    name: str
+    title: str
+    caption: str
+    panels: Sequence[Panel]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Its numbers, a line for each point."""
+        parts = [
+            pd.DataFrame(
+                {
+                    "panel": panel.title, "series": one.label, "x": list(one.x), "y": list(one.y),
+                    "error": one.error, "text": one.text,
+                }
+            )
+            for panel in self.panels
+            for one in panel.series
+        ]  # fmt: skip
+        whole = pd.concat(parts) if parts else pd.DataFrame()
+        return whole.dropna(axis="columns", how="all")
+
+
+@dataclass(frozen=True)
+class Note:
+    """Paragraphs with blank lines between; all but "plain" ones stand out."""
+
+    text: str
+    kind: Literal["plain", "caution", "finding"] = "plain"
+
+
+Element = Table | Figure | Note
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    name: str
+    heading: str
+    elements: Sequence[Element]
+
+    @property
+    def anchor(self) -> str:
+        """Its place on the page; a table in it may well have the same name."""
+        return f"section-{self.name}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole page; ``facts`` say how it was made."""
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def elements(self) -> Iterator[Element]:
+        """Go through all elements in their order."""
+        for section in self.sections:
+            yield from section.elements
+
+
+# ----------------------------------------------------------------------------- numbers and Markdown
+
+
+def _text(value: Any, digits: int, form: str) -> str:
+    """Return the text of a cell; a number that its digits do not show has a power of ten."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if math.isinf(value):
+        return _signed(f"{value}").replace("inf", "∞")
+    if not form and isinstance(value, float):
+        unseen = value != 0 and round(value, digits) == 0
+        form = ".1e" if unseen or abs(value) >= 1e6 else f".{digits}f"
+    mantissa, _, exponent = f"{value:{form}}".partition("e")
+    power = f"×10{str(int(exponent)).translate(_SUPERSCRIPTS)}" if exponent else ""
+    return _signed(mantissa.removesuffix(".")) + power
+
+
+def fixed(value: float, digits: int, *, sign: bool = False) -> str:
+    """Return a number with ``digits`` digits after the point; nothing where there is none."""
+    if not math.isfinite(value):
+        return ""
+    # Rounded first: −0.04 to one digit is 0.0, not −0.0.
+    rounded = round(float(value), digits) + 0.0
+    return _signed(f"{rounded:{'+' if sign and rounded else ''}.{digits}f}")
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def markdown_line(cells: Sequence[str], *, raw: bool = False) -> str:
+    """Return a row of a table; ``raw`` cells are Markdown already."""
+    return f"| {' | '.join(cells if raw else map(escaped, cells))} |"
+
+
+def escaped(text: str) -> str:
+    """Escape all but a text that is a link as a whole."""
+    text = " ".join(text.split())
+    return text if _LINK.fullmatch(text) else _MARKDOWN.sub(r"\\\1", text)
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [_paragraph(part) for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def _paragraph(text: str) -> str:
+    """Escape all but what stands between backquotes, which is code in Markdown too."""
+    parts = " ".join(text.split()).split("`")
+    return "`".join(
+        part if place % 2 else _URL.sub(r"<\g<0>>", _MARKDOWN.sub(r"\\\1", part))
+        for place, part in enumerate(parts)
+    )
+
+
+def to_markdown(report: Report, pictures: str, *, sphinx: bool = False) -> str:
+    """Return the whole report as one text; its pictures lie in a folder of this name."""
+
+    def anchor(name: str) -> str:
+        return f"({name})=" if sphinx else f'<a id="{name}"></a>'
+
+    parts = [f"# {escaped(report.title)}", *_paragraphs(report.lead)]
+    for section in report.sections:
+        parts += [anchor(section.anchor), f"## {escaped(section.heading)}"]
+        for element in section.elements:
+            if isinstance(element, Note):
+                mark = "" if element.kind == "plain" else "> "
+                parts += [mark + paragraph for paragraph in _paragraphs(element.text)]
+                continue
+            title = escaped(element.title)
+            parts += [anchor(element.name), f"### {title}", *_paragraphs(element.caption)]
+            if isinstance(element, Figure):
+                place = f"{pictures}/{element.name}"
+                parts += [f"![{title}]({place}.png)", f"[The numbers]({place}.csv)"]
+            else:
+                parts.append("\n".join(element.to_markdown()))
+    if report.facts:
+        parts.append("## How this was made")
+        parts += [f"{escaped(name)}: {_paragraph(text)}" for name, text in report.facts.items()]
+    return "\n\n".join(parts) + "\n"
+
+
+# --------------------------------------------------------------------------------------- the files
+
+
+def write_report(report: Report, folder: Path) -> list[Path]:
+    """Write the page of a report and, beside it, its tables and figures; the page comes first."""
+    text = to_markdown(report, "figures")
+    pictures = _pictures(report)
+    contents = {folder / "figures" / name: content for name, content in pictures.items()}
+    for element in report.elements():
+        if not isinstance(element, Note | Figure):
+            contents[folder / "tables" / f"{element.name}.csv"] = _csv(element.frame)
+    contents[folder / "report.md"] = text.encode()
+    *others, page = write_files({**contents, folder / "report.html": _html(report, text, pictures)})
+    return [page, *others]
 
 
 def write_markdown_page(report: Report, path: Path) -> list[Path]:
-    """Write the report for Sphinx (MyST), its figures as PNG and CSV into a folder of that name.
+    """Write the report for Sphinx (MyST), its pictures and their numbers into a folder beside it.
 
     Returns the files written, the page first.
     """
-    made = files(report)
-    folder = path.stem
-    text = re.sub(r'<a id="([^"]+)"></a>', r"(\1)=", made["report.md"].decode())
-    text = re.sub(
-        r"(!\[.*\])\(figures/(.+)\.svg\)",
-        rf"\1({folder}/\2.png)\n\n[The numbers]({folder}/\2.csv)",
-        text,
-    )
+    folder = path.parent / path.stem
     beside = {
-        path.parent / folder / Path(name).name: _light(content)
-        if name.endswith(".png")
-        else content
-        for name, content in made.items()
-        if name.startswith("figures/") and not name.endswith(".svg")
+        folder / name: content
+        for name, content in _pictures(report).items()
+        if not name.endswith(".svg")
     }
+    text = to_markdown(report, path.stem, sphinx=True)
     *others, page = write_files({**beside, path: text.encode()})
     return [page, *others]
 
 
-# Paper of another shape, and what the pointer reads left out, which would make the file large.
-_ON_PAPER = """<style>
-@page { size: A4 landscape; margin: 12mm }
-@media print { html { zoom: 0.7 } .readings { display: none } }
-</style></head>"""
+def _csv(frame: pd.DataFrame) -> bytes:
+    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return text.encode()
+
+
+def _html(report: Report, text: str, pictures: Mapping[str, bytes]) -> bytes:
+    from markdown_it import MarkdownIt
+
+    body = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    for name, content in pictures.items():
+        if name.endswith(".png"):
+            data = base64.b64encode(content).decode()
+            body = body.replace(f'src="figures/{name}"', f'src="data:image/png;base64,{data}"')
+    contents = [f"- [{escaped(part.heading)}](#{part.anchor})" for part in report.sections]
+    navigation = MarkdownIt("commonmark").render("\n".join(contents))
+    template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    page = Template(template).substitute(title=report.title, contents=navigation, body=body)
+    return page.encode()
 
 
 def write_pdf(page: Path, path: Path) -> Path:
-    """Print a report's HTML page to a PDF file with Chromium."""
+    """Print an HTML page to a PDF file with Chromium."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         raise FileNotFoundError("--pdf needs chromium or google-chrome on the path")
     with tempfile.TemporaryDirectory() as folder:
-        copy, printed = Path(folder) / "report.html", Path(folder) / "report.pdf"
-        text = page.read_text(encoding="utf-8")
-        copy.write_text(text.replace("</head>", _ON_PAPER, 1), encoding="utf-8")
+        printed = Path(folder) / "report.pdf"
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
+        places = [f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}"]
         subprocess.run(
-            [
-                program, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
-                f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}", copy.as_uri(),
-            ],
-            check=True,
-            capture_output=True,
-        )  # fmt: skip
+            [program, *options, *places, page.absolute().as_uri()], check=True, capture_output=True
+        )
         (written,) = write_files({path: printed.read_bytes()})
     return written
 
 
-def _light(picture: bytes) -> bytes:
+# ------------------------------------------------------------------------------------- the figures
+
+# Okabe and Ito's colours, told apart with any kind of colour vision, and more for many methods.
+_COLOURS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1f2328", "#7b3fa0",
+    "#8f6a1a", "#b0182b", "#6a8f1f", "#8a8d91", "#0b4f55", "#2f8f95", "#7cc4c0",
+)  # fmt: skip
+SCALE = (12, 13, 14)  # slots from dark to light
+_MARKERS = "osD^vPX*ph<>"
+_MOST_MARKERS = 30  # of a line; more would run into each other
+_SETTINGS: Any = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same picture everywhere
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e9e7e1",
+    "legend.frameon": False,
+    "svg.hashsalt": "sparseauc",
+}
+
+
+def _pictures(report: Report) -> dict[str, bytes]:
+    """Return the files of all figures by name; the same report gives the same bytes."""
+    made = {}
+    for figure in report.elements():
+        if isinstance(figure, Figure):
+            made[f"{figure.name}.csv"] = _csv(figure.frame)
+            for kind, picture in _draw(figure).items():
+                made[f"{figure.name}.{kind}"] = picture
+    return made
+
+
+def _draw(figure: Figure) -> dict[str, bytes]:
+    # Only a report needs matplotlib.
+    import matplotlib
+    from matplotlib import style
+    from matplotlib.figure import Figure as Canvas
     from PIL import Image
 
-    made = io.BytesIO()
-    Image.open(io.BytesIO(picture)).convert("RGB").quantize(_COLOURS).save(
-        made, "png", optimize=True
+    with style.context("default"), matplotlib.rc_context(_SETTINGS):
+        count = len(figure.panels)
+        columns = 2 if count == 4 else min(count, 3)
+        rows = math.ceil(count / columns)
+        width = 6.4 if columns == 1 else 4.2 * columns
+        canvas = Canvas(figsize=(width, 3.1 * rows + 0.9), layout="constrained")
+        canvas.suptitle(figure.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        axes = canvas.subplots(rows, columns, squeeze=False).ravel()
+        slots = _slots(figure)
+        legend: dict[str, Any] = {}
+        for panel, ax in zip(figure.panels, axes, strict=False):
+            legend |= _draw_panel(ax, panel, slots)
+        for ax in axes[count:]:
+            ax.set_axis_off()
+        if len(legend) > 1:
+            canvas.legend(
+                legend.values(), legend.keys(), loc="outside lower left",
+                ncols=max(1, int(width / 2.1)), fontsize=8.5, handlelength=2.6,
+            )  # fmt: skip
+        drawn = {}
+        for kind in ("png", "svg"):
+            buffer = io.BytesIO()
+            metadata: Any = {"Date": None} if kind == "svg" else {"Software": None}
+            canvas.savefig(buffer, format=kind, dpi=200, metadata=metadata)
+            drawn[kind] = buffer.getvalue()
+    # Enough colours for lines and bands, at a third of the bytes.
+    light = io.BytesIO()
+    Image.open(io.BytesIO(drawn["png"])).convert("RGB").quantize(96).save(
+        light, "png", optimize=True
     )
-    return made.getvalue()
+    return {**drawn, "png": light.getvalue()}
+
+
+def _slots(figure: Figure) -> dict[str, int]:
+    """Return the place of each label in the palette."""
+    given = {one.label: one.slot for panel in figure.panels for one in panel.series}
+    taken = set(given.values())
+    free = (slot for slot in range(len(given) + len(taken)) if slot not in taken)
+    return {label: next(free) if slot is None else slot for label, slot in given.items()}
+
+
+def _draw_panel(ax: Any, panel: Panel, slots: Mapping[str, int]) -> dict[str, Any]:
+    """Draw the series of a panel; return the handles of its legend by label."""
+    ax.set(
+        title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label,
+        xscale="log" if panel.x_log else "linear", yscale="log" if panel.y_log else "linear",
+        xlim=panel.x_range, ylim=panel.y_range,
+    )  # fmt: skip
+    legend = {}
+    for series in panel.series:
+        slot = slots[series.label]
+        colour = _COLOURS[slot % len(_COLOURS)]
+        points = series.style == "points"
+        marked = points or (series.style == "line" and len(series.x) <= _MOST_MARKERS)
+        label = series.label if series.in_paper else f"{series.label} (not in the paper)"
+        (legend[label],) = ax.plot(
+            series.x, series.y, color=colour, markersize=5, markeredgewidth=0,
+            marker=_MARKERS[slot % len(_MARKERS)] if marked else None,
+            linestyle={"line": "-", "dashed": (0, (1.5, 1.5)), "points": "none"}[series.style],
+        )  # fmt: skip
+        if series.error is not None and points:
+            ax.errorbar(
+                series.x,
+                series.y,
+                series.error,
+                fmt="none",
+                ecolor=colour,
+                elinewidth=0.9,
+                capsize=2,
+            )
+        elif series.error is not None:
+            y, error = np.array(series.y), np.array(series.error)
+            ax.fill_between(series.x, y - error, y + error, color=colour, alpha=0.15, linewidth=0)
+    return legend

@@ -19,7 +19,7 @@ from .courses import figure1
 from .estimates import FEWEST, mean_of
 from .markers import marker_table
 from .methods import METHODS, PAPER_METHODS
-from .pages.elements import (
+from .page import (
     Element,
     Figure,
     Listing,
@@ -27,7 +27,6 @@ from .pages.elements import (
     Report,
     Section,
 )
-from .pages.palette import all_series
 from .plan import Request
 from .presets import points
 from .protocols import PROTOCOLS
@@ -217,7 +216,7 @@ def _times(request: Request, outcomes: Outcomes) -> list[Listing]:
             f"{preset.d} columns, {preset.epochs} epochs) on one core, with the parameters that "
             "were chosen; tuning fits every grid point five times. The paper reports no times.",
             pd.DataFrame(lines),
-            formats={"a fit, seconds": ".2g", "times SHT-AUC": ".2g"},
+            formats={"a fit, seconds": "#.2g", "times SHT-AUC": "#.2g"},
         )
     ]
 
@@ -341,12 +340,7 @@ def _under_both(
     ]
     protocols = (request.protocol, request.other_protocol)
     both = [show(request, protocol, outcomes) for protocol in protocols]
-    full = (
-        element
-        for element in both
-        if (any(all_series(element)) if isinstance(element, Figure) else len(element.cells))
-    )
-    return [*notes, *full]
+    return [*notes, *(element for element in both if len(element.frame))]
 
 
 def _theory(request: Request, outcomes: Outcomes) -> Section:

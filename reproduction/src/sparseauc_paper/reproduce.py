@@ -101,13 +101,11 @@ def run_reproduce(
         + [f"--{name} {value}" for name, value in options.items() if value is not None]
     )
     # What reports need is not needed to compute, nor to be there.
-    from .page import write_markdown_page, write_pdf
+    from .page import write_markdown_page, write_pdf, write_report
     from .report import facts_of, make_report
 
     facts = facts_of(command, request, outcomes, runs)
     report = make_report(request, names, outcomes, facts=facts, missing_data=missing)
-    from .pages import write_report
-
     written = write_report(report, out)
     if pdf is not None:
         console.print(f"PDF: {write_pdf(written[0], pdf)}", soft_wrap=True)

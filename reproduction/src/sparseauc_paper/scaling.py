@@ -5,7 +5,7 @@ import pandas as pd
 from . import plan
 from .estimates import Mean, Sample, difference_of, draws_of, mean_of, shown
 from .methods import METHODS
-from .pages.elements import Listing
+from .page import Listing
 from .plan import SCALINGS, STARTS, WITH_INTERCEPT, Request
 from .protocols import CORRECTED
 from .summaries import Outcomes, synthetic_measure, synthetic_values

@@ -11,7 +11,7 @@ from . import plan, printed
 from .comparison import Comparison
 from .estimates import Mean, Values, difference_in_errors, mean_of
 from .methods import METHODS
-from .pages.elements import Figure, Panel, Series
+from .page import Figure, Panel, Series
 from .plan import Request
 from .protocols import PROTOCOLS, Protocol
 from .store import Outcome

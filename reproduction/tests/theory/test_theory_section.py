@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparseauc_paper import plan
-from sparseauc_paper.pages.elements import Figure, Listing, Note, Section
+from sparseauc_paper.page import Figure, Listing, Note, Section
 from sparseauc_paper.presets import QUICK
 from sparseauc_paper.report import make_report
 from sparseauc_paper.runner import compute

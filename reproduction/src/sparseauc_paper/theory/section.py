@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..pages.elements import Element, Figure, Listing, Note, Panel, Section, Series
+from ..page import Element, Figure, Listing, Note, Panel, Section, Series
 from .measurements import EASY, PAPER, SHOWN_EPOCHS, grouped
 from .slips import SLIPS
 

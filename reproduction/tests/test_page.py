@@ -1,0 +1,223 @@
+"""A report as Markdown, HTML, CSV and pictures."""
+
+import io
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sparseauc_paper.comparison import Comparison
+from sparseauc_paper.page import (
+    Figure,
+    Listing,
+    Note,
+    Panel,
+    Report,
+    Section,
+    Series,
+    to_markdown,
+    write_markdown_page,
+    write_report,
+)
+
+PAPER = ["SHT-AUC", "FSAUC", "SOLAM"]
+
+
+def example_cells():
+    """Means of four methods, one of which is not the paper's, in two columns."""
+    lines = [
+        {
+            "method": method, "in_paper": method in PAPER, "group": "AUC", "column": column,
+            "mean": 0.7 + 0.01 * place, "se": 0.012, "std": 0.08, "n": 25, "failed": 0,
+            "printed": 0.7 if method in PAPER else np.nan, "printed_std": 0.08,
+            "difference": place / 1.7,
+        }
+        for column in ("k* = 20", "k* = 80")
+        for place, method in enumerate([*PAPER, "L1 logistic"])
+    ]  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def one(*elements):
+    return Report("Title", "Lead.", [Section("only", "Only", elements)])
+
+
+def listing(**columns):
+    return Listing("t", "Title", "Caption.", pd.DataFrame(columns))
+
+
+def example_figure(name="courses"):
+    x = [0.05, 0.1, 0.5]
+    many = [
+        Series("SHT-AUC", x, [0.1, 0.2, 0.3], error=[0.1, 0.3, 0.1], slot=0),
+        Series("L1 logistic", x, [0.3, np.nan, 0.1], in_paper=False),
+        Series("chance", x, [0.2, 0.2, 0.2], style="dashed"),
+        Series("steps", x, [0.1, 0.1, 0.2], [0.1] * 3, style="points", text=["a", "b", "c"]),
+    ]
+    panels = [
+        Panel("Plain", "r", "AUC", many, x_range=(0, 1)),
+        Panel("Logarithmic", "r", "AUC", many[:1], x_log=True, y_log=True),
+        Panel("Empty", "r", "AUC", []),
+    ]
+    return Figure(name, "Courses", "Invented.", panels)
+
+
+REPORT = Report(
+    "Title",
+    "Lead.\n\nSee https://example.org/a.",
+    [
+        Section("first", "First", [Note("plain"), Note("An `a_b` of x_y", "finding")]),
+        Section(
+            "second",
+            "Second",
+            [Comparison("table1", "Table I", "C", example_cells()), example_figure()],
+        ),
+    ],
+    {"command": "sparseauc reproduce"},
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    assert write_report(REPORT, folder)[0] == folder / "report.html"
+    return folder
+
+
+def test_the_files_of_a_report(folder):
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    figure = {f"figures/courses.{kind}" for kind in ("csv", "png", "svg")}
+    assert found == {"report.html", "report.md", "tables/table1.csv", *figure}
+
+
+def test_same_report_same_bytes(folder, tmp_path):
+    for path in write_report(REPORT, tmp_path):
+        assert path.read_bytes() == (folder / path.relative_to(tmp_path)).read_bytes()
+
+
+def test_csv_has_all_digits(folder):
+    table = pd.read_csv(folder / "tables" / "table1.csv")
+    pd.testing.assert_frame_equal(table, example_cells())
+    points = pd.read_csv(folder / "figures" / "courses.csv")
+    expected = [
+        (s.label, y) for panel in example_figure().panels for s in panel.series for y in s.y
+    ]
+    assert points["series"].tolist() == [label for label, _ in expected]
+    np.testing.assert_array_equal(points["y"], [y for _, y in expected])
+
+
+def test_pictures_are_pictures(folder):
+    from matplotlib import pyplot as plt
+
+    picture = plt.imread(folder / "figures" / "courses.png")
+    assert picture.shape[0] > 500
+    assert picture[..., :3].min() < 0.3  # something is drawn
+    drawing = ElementTree.fromstring((folder / "figures" / "courses.svg").read_bytes())
+    assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_the_whole_as_markdown(folder):
+    text = (folder / "report.md").read_text(encoding="utf-8")
+    assert text.startswith("# Title\n\nLead.\n\nSee <https://example.org/a>.\n")
+    assert "\n\nplain\n\n> An `a_b` of x\\_y\n\n" in text
+    for place in ("section-first", "section-second", "table1", "courses"):
+        assert f'<a id="{place}"></a>' in text
+    assert "![Courses](figures/courses.png)" in text
+    assert text.endswith("## How this was made\n\ncommand: sparseauc reproduce\n")
+
+
+def test_the_page_opens_from_disk(folder):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert '<a href="#section-second">Second</a>' in page
+    assert 'src="data:image/png;base64,' in page
+    assert "<table>" in page
+    assert set(re.findall(r'(?:src|href)="(?!data:|#)([^"]+)"', page)) == {
+        "https://example.org/a", "figures/courses.csv",
+    }  # fmt: skip
+
+
+def test_the_page_for_sphinx(tmp_path):
+    written = write_markdown_page(REPORT, tmp_path / "results.md")
+    assert written[0] == tmp_path / "results.md"
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {
+        "courses.csv",
+        "courses.png",
+    }
+    text = written[0].read_text(encoding="utf-8")
+    assert "(courses)=\n\n### Courses" in text
+    assert "![Courses](results/courses.png)\n\n[The numbers](results/courses.csv)" in text
+
+
+def test_comparison_in_markdown():
+    cells = example_cells().query("column == 'k* = 80'").set_index("method")
+    cells.loc["SHT-AUC", ["mean", "se", "printed", "difference"]] = [0.9, 0.01, 0.95, -4.0]
+    cells.loc["SOLAM", ["mean", "se", "difference", "n", "failed"]] = [
+        np.nan,
+        np.nan,
+        np.nan,
+        0,
+        25,
+    ]
+    lines = Comparison("t", "T", "C", cells.reset_index()).to_markdown()
+    assert lines[:3] == [
+        "| AUC | k\\* = 80 |",
+        "| :--- | ---: |",
+        "| SHT-AUC | **★ 0.900 ± 0.010**<br>printed 0.950 (sd 0.080) ☆<br>*−4.0 SE* |",
+    ]
+    assert lines[4] == "| SOLAM | –<br>printed 0.700 (sd 0.080)<br>25 of 25 failed |"
+    assert lines[5].startswith("| L1 logistic *(not in the paper)* | 0.")
+    assert lines[-1].startswith("Mean ± standard error; ★ marks the best")
+
+
+def test_a_mean_over_fewer_values_is_not_called_the_best():
+    cells = example_cells().query("column == 'k* = 80'").set_index("method")
+    cells.loc[["SHT-AUC", "FSAUC"], "mean"] = [0.99, 0.98]
+    for n, best in ((25, "SHT-AUC"), (10, "FSAUC")):
+        cells.loc["SHT-AUC", "n"] = n
+        lines = Comparison("t", "T", "C", cells.reset_index()).to_markdown()
+        (line,) = (line for line in lines if "**★" in line)
+        assert line.startswith(f"| {best} |")
+
+
+def test_numbers_and_texts_of_a_listing():
+    table = listing(
+        text=["<b>*x*</b>\nnext", "[Table I](#table1)", "[a](https://b)"],
+        whole=[1.0, np.nan, 3.0],
+        number=[-0.25, 0.00001, 2.5e7],
+        flag=[True, False, True],
+    )
+    lines = table.to_markdown()
+    assert lines[1] == "| :--- | ---: | ---: | :--- |"
+    assert lines[2] == r"| \<b\>\*x\*\</b\> next | 1 | −0.250 | yes |"
+    assert lines[3] == "| [Table I](#table1) | – | 1.0×10⁻⁵ | no |"
+    assert lines[4] == r"| \[a\](https://b) | 3 | 2.5×10⁷ | yes |"
+    formatted = Listing("t", "T", "C", pd.DataFrame({"x": [0.012, 12.0]}), formats={"x": "#.2g"})
+    assert formatted.to_markdown()[2:] == ["| 0.012 |", "| 12 |"]
+
+
+def test_a_users_settings_neither_matter_nor_change(folder, tmp_path):
+    import matplotlib as mpl
+
+    with mpl.rc_context({"font.size": 20, "axes.facecolor": "red"}):
+        write_report(one(example_figure()), tmp_path)
+        assert mpl.rcParams["font.size"] == 20
+    for kind in ("png", "svg"):
+        name = f"figures/courses.{kind}"
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+@pytest.mark.filterwarnings("error")
+def test_figures_nobody_would_wish_for(tmp_path):
+    gaps = Panel("", "x", "y", [Series("a", [np.nan, 1], [1, np.inf], error=[1, np.nan])])
+    below = Panel("", "x", "y", [Series("a", [0, -1], [0, -1])], x_log=True, y_log=True)
+    figure = Figure("all", "T", "C", [gaps, below])
+    write_report(one(figure), tmp_path)
+    assert len((tmp_path / "figures" / "all.png").read_bytes()) > 1000
+
+
+def test_no_figures_at_all():
+    assert Figure("none", "T", "C", [Panel("", "x", "y", [])]).frame.empty
+    assert to_markdown(one(Note("x")), "figures").endswith("## Only\n\nx\n")
+    assert io.StringIO(to_markdown(one(), "figures")).readline() == "# Title\n"
