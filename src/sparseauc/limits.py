@@ -406,15 +406,15 @@ def _plain_values(given: Any, parameter: str) -> Any:
     if isinstance(given, str):
         raise InputError(f"{parameter} must be a dict or a list, got the text {given!r}")
     try:
-        values = np.asarray(given if hasattr(given, "__array__") else list(given), dtype=object)
+        listed = np.asarray(given if hasattr(given, "__array__") else list(given), dtype=object)
     except TypeError:
         raise InputError(f"{parameter} must be a dict or a list, got {given!r}") from None
-    if values.ndim != 1:
+    if listed.ndim != 1:
         raise InputError(
             f"{parameter} must be a dict by column name or a value for each column; got shape "
-            f"{values.shape}"
+            f"{listed.shape}"
         )
-    return tuple(_plain(value) for value in values)
+    return tuple(_plain(value) for value in listed)
 
 
 def _plain_list(given: Any, parameter: str) -> tuple[Any, ...]:
