@@ -21,8 +21,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from peer_tables import outer_splits
 from sparseauc import SparseAUCClassifierCV
-from sparseauc.curves import fit_logistic
 from sparseauc.datasets import make_outbreak
+from sparseauc.performance import fit_logistic
 
 SEEDS = 5
 FRESH = 20_000

@@ -26,8 +26,8 @@ from joblib import Parallel, delayed
 from peer_methods import FAMILIES, tuned
 from peer_tables import CHANCE, GENES, ORDINARY, SIMULATIONS, SLOW, outer_splits
 from sparseauc import SparseAUCClassifierCV
+from sparseauc.folds import fold_standard_error, make_splits
 from sparseauc.metrics import fast_auc
-from sparseauc.path.folds import fold_standard_error, make_splits
 from sparseauc.transforms import learn_transforms
 
 KS = (2, 3, 5, 8, 12)

@@ -35,8 +35,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import SparseAUCClassifierCV
+from sparseauc.folds import fold_standard_error
 from sparseauc.metrics import fast_auc
-from sparseauc.path.folds import fold_standard_error
 from sparseauc_app.comparison import fit_method
 from sparseauc_app.methods import L1_LOGISTIC
 from sparseauc_app.reading import Input, Table

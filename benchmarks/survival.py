@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import SparseConcordanceCV
-from sparseauc.path.folds import fold_standard_error, make_splits
+from sparseauc.folds import fold_standard_error, make_splits
 from sparseauc.survival import harrell_concordance
 
 TABLES = (

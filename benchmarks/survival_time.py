@@ -12,7 +12,7 @@ import numpy as np
 
 from sparseauc.moments import class_moments
 from sparseauc.moments.pairs import PairMoments
-from sparseauc.path.path import path_of_moments
+from sparseauc.path import path_of_moments
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.survival import ComparablePairs, SurvivalTimes
 

@@ -16,8 +16,8 @@ from joblib import Parallel, delayed
 from peer_methods import FAMILIES, tuned
 from peer_tables import ORDINARY, SLOW, outer_splits
 from sparseauc import SparseAUCClassifierCV
+from sparseauc.folds import make_splits
 from sparseauc.metrics import fast_auc
-from sparseauc.path.folds import make_splits
 
 SEED = 3000
 # Share of the values that are wrong, and their factor.

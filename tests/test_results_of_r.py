@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import ndtri
 
-from sparseauc.curves import fit_logistic
 from sparseauc.metrics import auc, auc_confidence_interval, delong_test
 from sparseauc.operating_points import judge_threshold, operating_points
+from sparseauc.performance import fit_logistic
 
 FOLDER = Path(__file__).parent / "results_of_r"
 ROWS = pd.read_csv(FOLDER / "scores.csv")

@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, choosing
 from sparseauc.cross_validation import cross_validate
 from sparseauc.datasets import make_outbreak
+from sparseauc.folds import SplitPlan
 from sparseauc.metrics import fast_auc
-from sparseauc.path.folds import SplitPlan
 from sparseauc.selection import column_table, near_equal_lists, point_score, replacements
 from sparseauc.solvers.logistic import logistic_regression
 from sparseauc.transforms import Transform, learn_transforms, transform_columns

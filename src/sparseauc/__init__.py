@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     )
     from .limits import Limits
     from .moments import ClassMoments, StratifiedMoments, class_moments
-    from .path.path import SparseAUCPath, sparse_auc_path
+    from .path import SparseAUCPath, sparse_auc_path
     from .solvers.closed_form import minimise_on_support
 
 __version__ = "0.4.0"
@@ -49,13 +49,13 @@ _MODULES = {
     "SHTAUCClassifier": ".estimators",
     "SparseAUCClassifier": ".estimators",
     "SparseAUCClassifierCV": ".estimators",
-    "SparseAUCPath": ".path.path",
+    "SparseAUCPath": ".path",
     "SparseConcordance": ".estimators",
     "SparseConcordanceCV": ".estimators",
     "StratifiedMoments": ".moments",
     "class_moments": ".moments",
     "minimise_on_support": ".solvers.closed_form",
-    "sparse_auc_path": ".path.path",
+    "sparse_auc_path": ".path",
 }
 
 

@@ -13,10 +13,10 @@ from scipy.stats import rankdata
 from .cross_validation import CVResult, CVTask, Family, Kind, cross_validate, mean_over_rounds
 from .defaults import CLIP, LEAST_GAINS
 from .errors import InputError
+from .folds import fold_standard_error
 from .moments.base import NotGathered, Quadratic, StandardisedGram
-from .path.folds import fold_standard_error
-from .path.path import Progress, SparseAUCPath, find_paths
-from .path.rules import Rule, choose, smooth_over_lengths
+from .path import Progress, SparseAUCPath, find_paths
+from .rules import Rule, choose, smooth_over_lengths
 from .solvers.certificate import Certificate, certify
 from .solvers.exchange import Solution, solve_on
 from .solvers.restrictions import Restrictions

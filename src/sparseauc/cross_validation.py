@@ -17,11 +17,11 @@ from joblib import Parallel, delayed
 
 from .chunks import Chunks, KeptColumns, SequentialChunks, TableInMemory
 from .defaults import LOGISTIC_RIDGES, PATH_LENGTHS_BEYOND
+from .folds import SplitPlan, rows_by_number
+from .held_out import Models, OutOfFold, narrow
 from .moments.base import Quadratic
 from .outcome import Binary, Outcome, TrainingSets
-from .path.folds import SplitPlan, rows_by_number
-from .path.path import Progress, SparseAUCPath, blas_threads, count_steps, find_paths
-from .path.validation import Models, OutOfFold, narrow
+from .path import Progress, SparseAUCPath, blas_threads, count_steps, find_paths
 from .solvers.logistic import logistic_regressions
 from .solvers.restrictions import Restrictions
 from .transforms import Transform

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._validation import check_labels, check_scores
-from .curves import binomial_limits
+from .performance import binomial_limits
 from .utils.types import Array, Mask
 
 __all__ = [

@@ -23,6 +23,8 @@ from ._validation import check_labels
 from .chunks import Chunks
 from .defaults import FOLDS
 from .errors import FoldsError, InputError
+from .folds import Split, SplitPlan, make_splits, repeats_for
+from .held_out import Models, count_aucs, narrow
 from .metrics import (
     AUCInterval,
     DeLongTest,
@@ -38,8 +40,6 @@ from .moments import Moments, moments_of
 from .moments.base import Quadratic
 from .moments.chunked import ChunkedMoments, GatheredMoments, fits_whole
 from .moments.pairs import PairMoments
-from .path.folds import Split, SplitPlan, make_splits, repeats_for
-from .path.validation import Models, count_aucs, narrow
 from .strata import Strata, StrataWarning, Weighting, class_weights
 from .survival import (
     ComparablePairs,

@@ -14,10 +14,10 @@ from sklearn.metrics import roc_curve
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .curves import roc_band
 from .errors import InputError
 from .metrics import auc, auc_confidence_interval
-from .path.rules import auc_by_k
+from .performance import roc_band
+from .rules import auc_by_k
 from .selection.confidence import scores_by
 from .utils.optional import import_optional
 
@@ -250,8 +250,8 @@ class ROCBandDisplay:
 
     Notes
     -----
-    :func:`~sparseauc.curves.roc_band` describes the bands. Use rows that were not used for fitting:
-    otherwise curve, band and interval are optimistic.
+    :func:`~sparseauc.performance.roc_band` describes the bands. Use rows that were not used for
+    fitting: otherwise curve, band and interval are optimistic.
 
     Examples
     --------

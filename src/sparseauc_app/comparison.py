@@ -18,9 +18,9 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sparseauc.folds import Split
 from sparseauc.limits import Limits
 from sparseauc.outcome import Outcome
-from sparseauc.path.folds import Split
 from sparseauc.selection.confidence import NestedScores, fit_rows, scores_by
 
 from .folds import Progress, Rows, outer_splits, score_folds, split_rows

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint, operating_points, roc_thresholds
-from sparseauc.path.rules import auc_by_k
+from sparseauc.rules import auc_by_k
 from sparseauc.selection.confidence import NestedScores, variance_inflation
 from sparseauc.selection.points import PointScore
 from sparseauc.selection.stability import StabilityResult

@@ -13,10 +13,10 @@ from sklearn.pipeline import Pipeline
 
 from sparseauc.errors import InputError
 from sparseauc.estimators._sparse_auc_cv import score_in_log_odds
+from sparseauc.folds import Split
 from sparseauc.limits import Limits
 from sparseauc.moments import ColumnError
-from sparseauc.path.folds import Split
-from sparseauc.path.rules import ChanceWarning
+from sparseauc.rules import ChanceWarning
 from sparseauc.selection.confidence import fit_rows, scores_by
 from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sparseauc.folds import Split, groups_by_class, make_splits
 from sparseauc.outcome import Binary
-from sparseauc.path.folds import Split, groups_by_class, make_splits
 from sparseauc.selection.confidence import NestedScores, score_out_of_fold
 from sparseauc.strata import Strata, StrataWarning
 from sparseauc.utils.types import Mask

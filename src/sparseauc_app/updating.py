@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import logit
 
-from sparseauc.curves import fit_logistic
 from sparseauc.outcome import Times
+from sparseauc.performance import fit_logistic
 from sparseauc.selection.points import whole_threshold
 from sparseauc.survival import ProportionalHazards
 

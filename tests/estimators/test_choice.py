@@ -15,10 +15,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
-from sparseauc.curves import fit_calibration
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
-from sparseauc.path.rules import ChanceWarning
+from sparseauc.performance import fit_calibration
+from sparseauc.rules import ChanceWarning
 
 
 def chosen(model):

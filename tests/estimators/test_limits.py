@@ -17,8 +17,8 @@ from sparseauc.estimators import EmptyListWarning, RequiredColumnWarning
 from sparseauc.limits import budgets_to_try
 from sparseauc.moments import chunked, class_moments
 from sparseauc.moments.base import StandardisedGram
-from sparseauc.path.rules import auc_by_k, best
 from sparseauc.plotting import AUCPathDisplay
+from sparseauc.rules import auc_by_k, best
 from sparseauc.selection import near_equal_lists, point_score, replacements
 from sparseauc.selection.stability import stability_selection
 from sparseauc.solvers import exchange_columns, working_set

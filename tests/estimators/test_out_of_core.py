@@ -31,9 +31,9 @@ from sparseauc import (
 )
 from sparseauc.chunks import ArrayChunks, CSRChunks, KeptColumns, SequentialChunks, open_table
 from sparseauc.datasets import make_outbreak
+from sparseauc.folds import SplitPlan
 from sparseauc.moments import chunked
 from sparseauc.path import validation
-from sparseauc.path.folds import SplitPlan
 
 GRID = {"ks": [1, 3, 6, 9], "alphas": [0.1, 10.0]}
 

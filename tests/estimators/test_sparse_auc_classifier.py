@@ -32,10 +32,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, outcome
 from sparseauc.chunks import TableInMemory
 from sparseauc.datasets import make_outbreak
+from sparseauc.folds import SplitPlan, make_splits
 from sparseauc.moments import class_moments
 from sparseauc.outcome import Binary
-from sparseauc.path.folds import SplitPlan, make_splits
-from sparseauc.path.path import path_of_moments
+from sparseauc.path import path_of_moments
 from sparseauc.solvers.restrictions import Restrictions
 
 

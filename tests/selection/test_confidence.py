@@ -19,9 +19,9 @@ from sklearn.preprocessing import StandardScaler
 
 from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
+from sparseauc.folds import make_splits
 from sparseauc.metrics import auc_confidence_interval, stratified_auc
 from sparseauc.outcome import Binary
-from sparseauc.path.folds import make_splits
 from sparseauc.selection.confidence import (
     comparable_scores,
     honest_interval,

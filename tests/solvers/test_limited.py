@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
-from sparseauc.path.path import path_of_moments
+from sparseauc.path import path_of_moments
 from sparseauc.solvers import working_set
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.exchange import Solution

@@ -8,7 +8,7 @@ import pytest
 
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
-from sparseauc.path.path import path_of_moments
+from sparseauc.path import path_of_moments
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.exchange import Solution
 from sparseauc.solvers.restrictions import Restrictions

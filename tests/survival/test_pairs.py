@@ -15,7 +15,7 @@ from sparseauc.metrics import auc_confidence_interval
 from sparseauc.moments.base import StandardisedGram
 from sparseauc.moments.pairs import PairMoments
 from sparseauc.outcome import Binary, Times
-from sparseauc.path.path import path_of_moments
+from sparseauc.path import path_of_moments
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.survival import (

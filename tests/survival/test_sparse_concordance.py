@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc import Limits, SparseConcordance, SparseConcordanceCV
-from sparseauc.path.rules import ChanceWarning
+from sparseauc.rules import ChanceWarning
 from sparseauc.strata import StrataWarning
 from sparseauc.survival import (
     ComparablePairs,

@@ -1,6 +1,6 @@
 """Estimators: scikit-learn classes over the solvers."""
 
-from ..path.rules import ChanceWarning
+from ..rules import ChanceWarning
 from ._base import SparseLinearClassifier as SparseLinearClassifier
 from ._lists import EmptyListWarning, RequiredColumnWarning
 from ._lists import apply_fitted_strata as apply_fitted_strata

@@ -45,8 +45,8 @@ from ..chunks import (
     score_chunks,
 )
 from ..errors import InputError
+from ..folds import CountedRows
 from ..moments import ColumnError, scale_weights
-from ..path.folds import CountedRows
 from ..transforms import Transform
 from ..utils.arrays import is_tensor, to_host
 from ..utils.types import Array, Floats, Mask

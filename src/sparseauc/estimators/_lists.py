@@ -23,8 +23,8 @@ from ..limits import Limits, budgets_to_try
 from ..moments import Moments
 from ..moments.base import Quadratic
 from ..outcome import Outcome
-from ..path.path import check_lengths, spread_budgets, whole_numbers
-from ..path.rules import ChanceWarning, score_by_others
+from ..path import check_lengths, spread_budgets, whole_numbers
+from ..rules import ChanceWarning, score_by_others
 from ..solvers.restrictions import Restrictions
 from ..strata import Weighting, check_weighting
 from ..utils.text import listed

@@ -9,13 +9,13 @@ from sklearn.utils._param_validation import StrOptions
 from ..choosing import Procedure, choose_by_validation
 from ..chunks import Chunks
 from ..cross_validation import CVTask, Kind, mean_over_rounds
-from ..curves import fit_calibration
 from ..defaults import ALPHAS, FEW_ROWS, WIDE_ALPHAS
+from ..folds import CountedRows, SplitPlan
 from ..limits import Limits
 from ..outcome import Binary
-from ..path.folds import CountedRows, SplitPlan
-from ..path.path import Progress
-from ..path.rules import ChanceWarning, Rule
+from ..path import Progress
+from ..performance import fit_calibration
+from ..rules import ChanceWarning, Rule
 from ..strata import Weighting
 from ..transforms import is_small
 from ..utils.types import Array, Mask

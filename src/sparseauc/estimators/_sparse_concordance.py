@@ -15,13 +15,13 @@ from ..choosing import Procedure, choose_by_validation, choose_list
 from ..cross_validation import CVTask
 from ..defaults import CONCORDANCE_ALPHAS, CONCORDANCE_SMOOTHING, WIDE_CONCORDANCE_ALPHAS
 from ..errors import InputError
+from ..folds import CountedRows, SplitPlan
 from ..limits import Limits
 from ..moments.base import Quadratic
 from ..moments.pairs import PairMoments
 from ..outcome import Times
-from ..path.folds import CountedRows, SplitPlan
-from ..path.path import Progress
-from ..path.rules import Rule
+from ..path import Progress
+from ..rules import Rule
 from ..strata import Weighting
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
 from ..utils.types import Array, Floats, Indices

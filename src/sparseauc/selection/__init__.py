@@ -1,6 +1,6 @@
 """Choosing k and trusting the choice: paths over k, stability, confidence, a table to read."""
 
-from ..path.path import SparseAUCPath, sparse_auc_path
+from ..path import SparseAUCPath, sparse_auc_path
 from .confidence import NestedScores, PermutationResult, nested_scores, permutation_test
 from .near_equal import NearEqualLists, near_equal_lists
 from .points import PointScore, point_score

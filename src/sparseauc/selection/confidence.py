@@ -22,10 +22,10 @@ from sklearn.utils.validation import check_consistent_length
 
 from ..defaults import INFLATION_PER_DISAGREEMENT, MOST_INFLATION
 from ..errors import InputError
+from ..folds import Split, make_splits
 from ..metrics import AUCInterval
 from ..outcome import Outcome, read_outcome
-from ..path.folds import Split, make_splits
-from ..path.rules import ChanceWarning
+from ..rules import ChanceWarning
 from ..strata import StrataWarning
 from ..utils.types import Array, Mask
 

@@ -22,9 +22,9 @@ from ..estimators import (
     SparseConcordanceCV,
     apply_fitted_strata,
 )
+from ..folds import CountedRows
 from ..moments.base import Quadratic, StandardisedGram
 from ..outcome import Binary, Outcome, Times
-from ..path.folds import CountedRows
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
 from ..survival import SurvivalTimes

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cross_validation import mean_over_rounds
-from ..curves import binomial_limits, fit_calibration
 from ..errors import InputError
+from ..folds import Split
 from ..outcome import Binary, Times
-from ..path.folds import Split
-from ..path.path import path_of_moments
+from ..path import path_of_moments
+from ..performance import binomial_limits, fit_calibration
 from ..solvers.points import Range, points_range, possible_points, raise_auc, whole_points
 from ..survival import ProportionalHazards
 from ..transforms import Transform

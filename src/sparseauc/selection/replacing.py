@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
+from ..folds import Split, SplitPlan
 from ..moments.base import StandardisedGram
-from ..path.folds import Split, SplitPlan
 from ..solvers.signed import minimise_signed
 from ..utils.types import Array, Indices
 from .fitted_list import FittedList, exchange_table

@@ -19,10 +19,10 @@ from ..estimators import (
     record_strata,
     resolve_limits,
 )
+from ..folds import rows_by_number
 from ..limits import Limits
 from ..outcome import Binary, Outcome, Times
-from ..path.folds import rows_by_number
-from ..path.path import check_lengths, path_of_moments
+from ..path import check_lengths, path_of_moments
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ..survival import is_times

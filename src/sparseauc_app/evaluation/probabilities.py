@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score
 
-from sparseauc.curves import CalibrationBins, binomial_limits, calibration_bins, fit_logistic
 from sparseauc.outcome import Outcome
+from sparseauc.performance import CalibrationBins, binomial_limits, calibration_bins, fit_logistic
 from sparseauc.utils.types import Array, Mask
 
 from ..scorecard import Calibration

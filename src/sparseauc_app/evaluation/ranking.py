@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from sparseauc.curves import roc_band
 from sparseauc.metrics import AUCInterval
 from sparseauc.outcome import Times
+from sparseauc.performance import roc_band
 from sparseauc.survival import SurvivalTimes, kaplan_meier
 from sparseauc.utils.types import Array, Indices, Mask
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sparseauc.curves import score_bins
 from sparseauc.metrics import AUCInterval
+from sparseauc.performance import score_bins
 from sparseauc.utils.types import Array
 
 from ..evaluation.evaluate import Instability

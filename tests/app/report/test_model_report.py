@@ -13,14 +13,14 @@ from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
 from sparseauc import SparseAUCClassifier
-from sparseauc.curves import (
+from sparseauc.datasets import make_outbreak
+from sparseauc.folds import fold_standard_error
+from sparseauc.metrics import auc_confidence_interval
+from sparseauc.performance import (
     calibration_bins,
     fit_logistic,
     roc_band,
 )
-from sparseauc.datasets import make_outbreak
-from sparseauc.metrics import auc_confidence_interval
-from sparseauc.path.folds import fold_standard_error
 from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc.selection import replacements
 from sparseauc_app.cautions import find_cautions

@@ -11,10 +11,10 @@ from sklearn.datasets import make_regression
 from sklearn.model_selection import KFold
 
 from sparseauc.cross_validation import CVTask, cross_validate
+from sparseauc.folds import SplitPlan, rows_by_number
 from sparseauc.moments.base import Quadratic, StandardisedGram
 from sparseauc.outcome import TrainingSets
-from sparseauc.path.folds import SplitPlan, rows_by_number
-from sparseauc.path.path import path_of_moments
+from sparseauc.path import path_of_moments
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.restrictions import Restrictions
 

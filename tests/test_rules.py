@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sparseauc import MeanDifferenceClassifier
 from sparseauc.defaults import BEST_TOLERANCE, SHORT_TOLERANCE
-from sparseauc.path.rules import (
+from sparseauc.rules import (
     best,
     choose,
     one_standard_error,

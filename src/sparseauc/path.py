@@ -12,17 +12,17 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from ..errors import InputError
-from ..limits import Limits
-from ..moments import class_moments
-from ..moments.base import NotGathered, Quadratic, StandardisedGram
-from ..solvers.exchange import Solution
-from ..solvers.exchange_columns import ColumnSearch
-from ..solvers.exchange_groups import Groups, GroupSearch
-from ..solvers.restrictions import Restrictions
-from ..solvers.working_set import ListSearch
-from ..strata import Weighting
-from ..utils.types import Array, Indices
+from .errors import InputError
+from .limits import Limits
+from .moments import class_moments
+from .moments.base import NotGathered, Quadratic, StandardisedGram
+from .solvers.exchange import Solution
+from .solvers.exchange_columns import ColumnSearch
+from .solvers.exchange_groups import Groups, GroupSearch
+from .solvers.restrictions import Restrictions
+from .solvers.working_set import ListSearch
+from .strata import Weighting
+from .utils.types import Array, Indices
 
 # Called with the stage of a search, its steps done and their number.
 Progress = Callable[[str, int, int], None]

@@ -11,11 +11,11 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_random_state
 
-from ..defaults import FOLDS, MOST_REPEATS, VALIDATED_ROWS
-from ..errors import FoldsError, InputError
-from ..moments.chunked import Partition
-from ..strata import Strata
-from ..utils.types import Array, Indices, Mask
+from .defaults import FOLDS, MOST_REPEATS, VALIDATED_ROWS
+from .errors import FoldsError, InputError
+from .moments.chunked import Partition
+from .strata import Strata
+from .utils.types import Array, Indices, Mask
 
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from ..chunks import Chunks, Pass
-from ..chunks.base import Gather
-from ..strata import Strata, class_weights
-from ..utils.jit import inlined_kernel, kernel
-from ..utils.types import Array, Indices, Mask
+from .chunks import Chunks, Pass
+from .chunks.base import Gather
 from .folds import rows_by_number
 from .path import SparseAUCPath
+from .strata import Strata, class_weights
+from .utils.jit import inlined_kernel, kernel
+from .utils.types import Array, Indices, Mask
 
 # Rows of a fold that divide the scores of a model where the rarer class is too large to be kept.
 _DIVIDERS = 512

@@ -6,7 +6,7 @@ from scipy.special import expit, ndtr, ndtri
 from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression
 
-from sparseauc.curves import (
+from sparseauc.performance import (
     binomial_limits,
     calibration_bins,
     fit_logistic,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..defaults import BEST_TOLERANCE, SHORT_TOLERANCE
-from ..errors import InputError
+from .defaults import BEST_TOLERANCE, SHORT_TOLERANCE
+from .errors import InputError
 from .folds import fold_standard_error
 
 __all__ = ["ChanceWarning", "best", "one_standard_error"]
@@ -42,7 +42,7 @@ def best(cv_results: Mapping[str, Any]) -> int:
 
     Examples
     --------
-    >>> from sparseauc.path.rules import best
+    >>> from sparseauc.rules import best
     >>> best({"param_k": [1, 2, 3, 4], "mean_test_score": [0.8, 0.8995, 0.8994, 0.9]})
     1
     """
@@ -67,7 +67,7 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
 
     Examples
     --------
-    >>> from sparseauc.path.rules import one_standard_error
+    >>> from sparseauc.rules import one_standard_error
     >>> results = {"param_k": [1, 2, 3], "mean_test_score": [0.8, 0.89, 0.9]}
     >>> one_standard_error({**results, "standard_error_test_score": [0.1, 0.03, 0.02]})
     1
