@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logit
 from sklearn.impute import SimpleImputer
 
@@ -14,7 +13,7 @@ from sparseauc.survival import ProportionalHazards
 from sparseauc.transforms import Transform
 from sparseauc.utils.types import Array
 
-from .column_types import ColumnType, FollowUp, Input
+from .column_types import ColumnType, FollowUp, Input, Rows
 from .models import steps_of
 from .scorecard import Calibration, ScoreCard, Term
 
@@ -113,7 +112,7 @@ def _make_terms(
     before: Sequence[Any],
     classifier: Any,
     coef: Array,
-    chosen: npt.NDArray[np.intp],
+    chosen: Rows,
     origins: Sequence[Input],
 ) -> tuple[tuple[Term, ...], float]:
     """Terms of the chosen columns, for values before all steps, and what the intercept gains."""
@@ -205,7 +204,7 @@ def _known(number: float) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _fold_steps(before: Sequence[Any], chosen: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
+def _fold_steps(before: Sequence[Any], chosen: Rows) -> tuple[Array, Array, Array]:
     """Slope and offset with which values reach the classifier, and fills, NaN if there are none."""
     slope = np.ones(chosen.size)
     offset = np.zeros(chosen.size)

@@ -3,8 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 Kind = Literal["number", "boolean", "text"]
 Mark = Literal[".", ","]
+# Places of rows, and their labels or other entries as text, None where missing.
+Rows = npt.NDArray[np.intp]
+Labels = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True)

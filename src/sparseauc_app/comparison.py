@@ -6,7 +6,7 @@ Every method is scaled, imputed and tuned within the training rows of an outer f
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,13 +23,14 @@ from sparseauc.limits import Limits
 from sparseauc.outcome import Outcome
 from sparseauc.selection.confidence import NestedScores, fit_rows, scores_by
 
-from .folds import Progress, Rows, outer_splits, score_folds, split_rows
+from .column_types import Rows
+from .folds import Progress, outer_splits, score_folds, split_rows
 from .limits import limits_for
 from .methods import Method, all_methods, methods_of_times
 from .reading import DataError, Table
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MethodResult:
     """Result of one method.
 
@@ -59,7 +60,7 @@ class MethodResult:
     columns: float
     difference: float | None
     pvalue: float | None
-    scores: npt.NDArray[np.float64] = field(repr=False)
+    scores: npt.NDArray[np.float64]
     seconds: float = 0.0
     difference_error: float | None = None
 

@@ -30,7 +30,7 @@ from .validation import GroupResult, judge_groups
 _MOST_STRATA = 50
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ValidatedFit:
     """A model that was fitted to a table, and how it did on rows left out.
 
@@ -55,10 +55,10 @@ class ValidatedFit:
         How the table was read.
     """
 
-    table: Table = field(repr=False)
+    table: Table
     settings: Mapping[str, Any]
-    model: Any = field(repr=False)
-    training_scores: Floats = field(repr=False)
+    model: Any
+    training_scores: Floats
     nested: NestedScores | None
     stability: StabilityResult | None
     points: PointScore | None
@@ -76,7 +76,7 @@ class ValidatedFit:
         return self.nested is not None and table.times is None and table.weight is None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FitResult(ValidatedFit):
     """A fitted and validated model, with all that is told of it.
 
@@ -98,12 +98,12 @@ class FitResult(ValidatedFit):
         The model as its file has it. ``card.summary`` is what ``sparseauc fit --json`` prints.
     """
 
-    columns: pd.DataFrame = field(kw_only=True, repr=False)
+    columns: pd.DataFrame = field(kw_only=True)
     training_auc: AUCInterval = field(kw_only=True)
-    out_of_fold_scores: Floats | None = field(kw_only=True, repr=False)
-    strata_results: Sequence[GroupResult] = field(kw_only=True, repr=False)
-    operating_points: Sequence[OperatingPoint] = field(kw_only=True, repr=False)
-    card: ScoreCard = field(kw_only=True, repr=False)
+    out_of_fold_scores: Floats | None = field(kw_only=True)
+    strata_results: Sequence[GroupResult] = field(kw_only=True)
+    operating_points: Sequence[OperatingPoint] = field(kw_only=True)
+    card: ScoreCard = field(kw_only=True)
 
     @property
     def summary(self) -> Mapping[str, Any]:

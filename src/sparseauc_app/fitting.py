@@ -24,8 +24,9 @@ from sparseauc.strata import StrataWarning
 from sparseauc.transforms import is_small, transform_columns
 from sparseauc.utils.text import quoted
 
+from .column_types import Rows
 from .fit_result import FitResult, ValidatedFit, describe_fit
-from .folds import Progress, Rows, outer_splits, score_folds, split_rows
+from .folds import Progress, outer_splits, score_folds, split_rows
 from .imputing import Imputer
 from .limits import limits_for
 from .methods import choose_by_validation

@@ -13,9 +13,9 @@ from sparseauc.selection.confidence import NestedScores, score_out_of_fold
 from sparseauc.strata import Strata, StrataWarning
 from sparseauc.utils.types import Mask
 
+from .column_types import Rows
 from .reading import DataError, Table
 
-Rows = npt.NDArray[np.intp]
 # With fewer rows without an event, folds need not all have some.
 _LEAST_CENSORED = 10
 # Called with the stage, the steps done, of which one may be done in part, and the steps in all.

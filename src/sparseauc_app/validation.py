@@ -1,7 +1,7 @@
 """Validate a model on new rows, such as those of another hospital or year."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sparseauc.outcome import Binary, Outcome, Times
 from sparseauc.utils.types import Array, Mask
 
 from .cautions import warn_of_chance
-from .column_types import ColumnType
+from .column_types import ColumnType, Rows
 from .evaluation.probabilities import CalibrationCheck, Risks, judge_risks, judge_scores
 from .evaluation.ranking import Followed, RankCurves, follow_scores, rank_curves
 from .evaluation.sample_size import ValidationSize, validation_size
@@ -37,7 +37,7 @@ class GroupResult:
     interval: AUCInterval | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OtherScore:
     """Another score or risk of the same rows, such as an established one, beside the model's.
 
@@ -63,7 +63,7 @@ class OtherScore:
     difference: float
     error: float
     pvalue: float
-    risks: Risks | None = field(repr=False)
+    risks: Risks | None
     at_horizon: AUCInterval | None = None
 
     @property
@@ -87,7 +87,7 @@ class OtherScore:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Validation:
     """Performance of a model on new rows: those that have an outcome and a score.
 
@@ -98,24 +98,24 @@ class Validation:
     ``others`` other scores of these rows.
     """
 
-    card: ScoreCard = field(repr=False)
+    card: ScoreCard
     source: str
-    scores: Array = field(repr=False)
-    outcome: Outcome = field(repr=False)
+    scores: Array
+    outcome: Outcome
     interval: AUCInterval
     within: str | None
     promised: AUCInterval | None
     pvalue: float | None
     risks: Risks | None
     size: ValidationSize | None
-    points: Sequence[OperatingPoint] = field(repr=False)
-    groups: Sequence[GroupResult] = field(repr=False)
-    columns: Sequence[ColumnShift] = field(repr=False)
+    points: Sequence[OperatingPoint]
+    groups: Sequence[GroupResult]
+    columns: Sequence[ColumnShift]
     notes: tuple[str, ...] = ()
     reading_warnings: tuple[str, ...] = ()
-    others: Sequence[OtherScore] = field(default=(), repr=False)
-    followed: Followed | None = field(default=None, repr=False)
-    curves: RankCurves | None = field(default=None, repr=False)
+    others: Sequence[OtherScore] = ()
+    followed: Followed | None = None
+    curves: RankCurves | None = None
 
     @property
     def calibration(self) -> CalibrationCheck | None:
@@ -399,7 +399,7 @@ def judge_groups(
     of_row: npt.NDArray[Any],
     outcome: Outcome,
     scores: npt.NDArray[np.floating],
-    folds: npt.NDArray[np.intp] | None = None,
+    folds: Rows | None = None,
 ) -> list[GroupResult]:
     """AUC within each group; of scores by models of several folds within group and fold."""
     same = np.zeros(scores.size, np.intp) if folds is None else folds

@@ -19,10 +19,9 @@ from calculator import computed, read_numbers, with_node, with_office
 
 from sparseauc_app.column_types import ColumnType
 from sparseauc_app.export import to_html, to_r, to_sql, to_xlsx
-from sparseauc_app.export.fields import fields_of
+from sparseauc_app.export.effects import effects_of
 from sparseauc_app.export.nomogram import make_nomogram
 from sparseauc_app.export.page import _read
-from sparseauc_app.export.terms import term_values, write_steps
 from sparseauc_app.reading.scoring import score_rows
 from sparseauc_app.reading.source import DataError, source_of
 from sparseauc_app.scorecard import Calibration, ScoreCard, Term
@@ -169,7 +168,7 @@ def test_page_scores_ten_thousand_rows_as_predict_does(open_page, fill):
 def test_page_as_a_person_uses_it(open_page):
     card = make(True)
     page = open_page(card)
-    row = dict.fromkeys((one.column for one in fields_of(card)), None)
+    row = dict.fromkeys((one.column for one in effects_of(card)), None)
 
     def expect(**given):
         score = score_rows(source_of(pd.DataFrame([row | given]).astype(object)), card).scores
@@ -197,7 +196,7 @@ def test_page_as_a_person_uses_it(open_page):
 def test_page_is_used_by_keyboard_alone(open_page):
     page = open_page(make(True))
     seen = []
-    for _ in range(len(fields_of(make(True))) + 1):
+    for _ in range(len(effects_of(make(True))) + 1):
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
     assert seen == [f"f{j}" for j in range(8)] + ["BUTTON"]
@@ -360,9 +359,9 @@ def test_workbook_scores_as_predict_does(tmp_path, fill):
         for name, value in row.items():
             sheet.cell(place, names.index(name) + 1).value = value
     calculator = book["Calculator"]
-    for place in range(5, 5 + len(fields_of(card))):
+    for place in range(5, 5 + len(effects_of(card))):
         label = calculator.cell(place, 1).value
-        column = next(one.column for one in fields_of(card) if one.label == label)
+        column = next(one.column for one in effects_of(card) if one.label == label)
         calculator.cell(place, 2).value = drawn.rows[0][column]
     buffer = io.BytesIO()
     book.save(buffer)
@@ -395,55 +394,16 @@ def test_workbook_refuses_what_it_cannot_hold():
         to_xlsx(card)
 
 
-# -------------------------------------------------------------------------------------------- steps
+# ------------------------------------------------------------------------------------------ effects
 
 
-def test_every_target_refuses_a_step_that_it_does_not_know(monkeypatch):
-    from sparseauc_app.export import page, r_function, sql, workbook
-
-    @dataclass(frozen=True)
-    class Cube:
-        pass
-
-    card = make(True)
-
-    def strange(card):
-        return [replace(value, steps=(Cube(),)) for value in term_values(card)]
-
-    for module in (page, r_function, sql, workbook):
-        monkeypatch.setattr(module, "term_values", strange)
-    for export in (to_html, to_r, to_sql, to_xlsx):
-        with pytest.raises(ValueError, match=r"has no way to write .*Cube\(\)"):
-            export(card)
-
-
-def test_a_setting_that_no_step_expresses_is_refused():
-    @dataclass(frozen=True)
-    class Newer(Term):
-        squared: bool = False
-
-    newer = Newer("x", None, 1.0, squared=True)
-    card = ScoreCard((newer,), 0.0, "no", "yes", "ill", ("x",))
-    for export in (to_html, to_r, to_sql, to_xlsx):
-        with pytest.raises(ValueError, match="'x' has the setting 'squared'"):
-            export(card)
-    assert term_values(replace(card, terms=(replace(newer, squared=False),)))
-
-
-def test_steps_are_written_one_after_the_other():
-    (value,) = term_values(ScoreCard((Term("x", None, 1.0, None, 3.0),), 0.0, "a", "b", "y", ()))
-    twice = replace(value, steps=value.steps * 2)
-    writers = {type(value.steps[0]): lambda step, x: f"({x} > {step.cut})"}
-    assert write_steps(twice, "x", writers, "test") == "((x > 3.0) > 3.0)"
-
-
-def test_fields_have_units_and_ranges():
-    found = {one.column: one for one in fields_of(make(True))}
+def test_columns_have_units_and_ranges():
+    found = {one.column: one for one in effects_of(make(True))}
     urea, age = found["urea (mmol/L)"], found["age [years]"]
     assert (urea.label, urea.unit, urea.range_text) == ("urea", "mmol/L", "1.5 to 44")
     assert (age.label, age.unit, age.fill_text) == ("age", "years", "61")
     assert found["pulse"].unit == ""
-    assert all(one.required for one in fields_of(make(False)))
+    assert all(one.required for one in effects_of(make(False)))
 
 
 def test_nomogram_agrees_with_the_card():

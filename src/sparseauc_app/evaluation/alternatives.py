@@ -23,9 +23,10 @@ from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.near_equal import NearEqualLists, lists_near
 from sparseauc.selection.replacing import best_replacements, judge_lists
 
+from ..column_types import Rows
 from ..comparison import MethodResult, fit_method, judge_method
 from ..fit_result import FitResult
-from ..folds import Progress, Rows, score_folds, splits_of
+from ..folds import Progress, score_folds, splits_of
 from ..methods import L1_LOGISTIC, list_of_k, simple_methods
 from ..models import chooses_by_exchanges, fill_in, labels_for
 from ..reading import Table

@@ -1,6 +1,6 @@
 """The evaluation of a fit: every number of its report."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -81,7 +81,7 @@ def _describe(values: Array, counted: bool) -> str:
     return f"{middle:.3g} ({low:.3g}–{high:.3g})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Instability:
     """Risks of the same rows by the model and by models fitted without an outer fold.
 
@@ -96,13 +96,13 @@ class Instability:
         90 % quantile over the rows of their own mean absolute difference.
     """
 
-    risks: Array = field(repr=False)
-    refitted: Array = field(repr=False)
+    risks: Array
+    refitted: Array
     error: float
     error_90: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """A fitted table and all that its report says.
 
@@ -131,15 +131,15 @@ class Evaluation:
     """
 
     fit: FitResult
-    candidates: list[CandidateRow] = field(repr=False)
-    correlations: pd.DataFrame = field(repr=False)
-    baselines: Baselines | None = field(repr=False)
-    alternatives: Alternatives | None = field(repr=False)
+    candidates: list[CandidateRow]
+    correlations: pd.DataFrame
+    baselines: Baselines | None
+    alternatives: Alternatives | None
     risks: Risks | None
-    curves: RankCurves | None = field(repr=False)
-    followed: Followed | None = field(repr=False)
+    curves: RankCurves | None
+    followed: Followed | None
     instability: Instability | None
-    learning: list[tuple[int, AUCInterval]] | None = field(repr=False)
+    learning: list[tuple[int, AUCInterval]] | None
     size: DevelopmentSize | None
     size_of_all: DevelopmentSize | None
     validation: ValidationSize | None

@@ -1,6 +1,6 @@
 """Probabilities against the outcome: calibration, net benefit, Brier score."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +21,7 @@ _SPAN = 0.75
 _PLACES = 150
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CalibrationCurve:
     """Observed against predicted probability, smoothed by local quadratic regression (loess).
 
@@ -34,10 +34,10 @@ class CalibrationCurve:
         predicted and smoothed observed probability over the rows (Austin and Steyerberg 2019).
     """
 
-    predicted: Array = field(repr=False)
-    observed: Array = field(repr=False)
-    low: Array = field(repr=False)
-    high: Array = field(repr=False)
+    predicted: Array
+    observed: Array
+    low: Array
+    high: Array
     ici: float
     e50: float
     e90: float
@@ -91,17 +91,17 @@ def _local_weights(x: Array, place: float) -> tuple[slice, Array]:
     return slice(first, last), solved[0] * root
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DecisionCurve:
     """Net benefit at each threshold probability, of the model and of acting on all rows.
 
     ``error`` is the standard error of the model's net benefit, which is a mean over rows.
     """
 
-    thresholds: Array = field(repr=False)
-    model: Array = field(repr=False)
-    error: Array = field(repr=False)
-    everyone: Array = field(repr=False)
+    thresholds: Array
+    model: Array
+    error: Array
+    everyone: Array
 
 
 def decision_curve(p: Array, positive: Mask, weight: Array | None = None) -> DecisionCurve:
@@ -141,19 +141,19 @@ class CalibrationCheck:
         return {key: None if np.isnan(value) else value for key, value in asdict(self).items()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Risks:
     """Predicted probabilities of rows, and how well they agree with the outcome.
 
     ``share`` is that of the positive rows, by their weights if they have any.
     """
 
-    p: Array = field(repr=False)
+    p: Array
     share: float
-    bins: CalibrationBins = field(repr=False)
+    bins: CalibrationBins
     check: CalibrationCheck
-    curve: CalibrationCurve | None = field(repr=False)
-    decision: DecisionCurve = field(repr=False)
+    curve: CalibrationCurve | None
+    decision: DecisionCurve
     brier: float
     average_precision: float
 

@@ -1,6 +1,6 @@
 """Curves of a ranking: ROC and precision–recall; Kaplan–Meier curves and AUC at times."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
@@ -15,7 +15,7 @@ from sparseauc.utils.types import Array, Indices, Mask
 _MOST_POINTS = 400
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RankCurves:
     """Sensitivity, specificity and precision at the thresholds of scores.
 
@@ -29,14 +29,14 @@ class RankCurves:
         Level of the band.
     """
 
-    fpr: Array = field(repr=False)
-    tpr: Array = field(repr=False)
-    low: Array = field(repr=False)
-    high: Array = field(repr=False)
-    thresholds: Array = field(repr=False)
-    recall: Array = field(repr=False)
-    precision: Array = field(repr=False)
-    cuts: Array = field(repr=False)
+    fpr: Array
+    tpr: Array
+    low: Array
+    high: Array
+    thresholds: Array
+    recall: Array
+    precision: Array
+    cuts: Array
     confidence: float
 
 
@@ -64,7 +64,7 @@ _MARKS = 6
 _THIRDS = ("lowest third", "middle third", "highest third")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FreeOfEvent:
     """A Kaplan–Meier curve: the share of rows free of the event from each time on, with its band.
 
@@ -72,14 +72,14 @@ class FreeOfEvent:
     """
 
     name: str
-    time: Array = field(repr=False)
-    free: Array = field(repr=False)
-    low: Array = field(repr=False)
-    high: Array = field(repr=False)
-    at_risk: Indices = field(repr=False)
+    time: Array
+    free: Array
+    low: Array
+    high: Array
+    at_risk: Indices
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Followed:
     """The ranking of rows that are followed until an event.
 
@@ -98,8 +98,8 @@ class Followed:
 
     harrell: AUCInterval
     at: list[tuple[float, AUCInterval]]
-    marks: Array = field(repr=False)
-    thirds: list[FreeOfEvent] = field(repr=False)
+    marks: Array
+    thirds: list[FreeOfEvent]
 
 
 def follow_scores(times: SurvivalTimes, horizon: float, scores: Array) -> Followed:

@@ -1,7 +1,7 @@
 """Export models: a page to fill in, a workbook, R and SQL.
 
-Every target computes what :meth:`ScoreCard.scores` does, from the chosen columns alone. How a term
-is computed is described once, in ``terms.py``; a target that cannot write a step refuses it.
+Every target computes what :meth:`ScoreCard.scores` does, from the chosen columns alone.
+What each adds to the score is described once, in ``effects.py``.
 """
 
 from .page import to_html

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparseauc.utils.text import shortened
+
 from ..formatting import capitalised
 from ..scorecard import ScoreCard, Term
-from .fields import Field, fields_of
+from .effects import Effect, effects_of
 
 # More axes than these are not read by anybody.
 _MOST_COLUMNS = 20
@@ -54,16 +56,15 @@ class Nomogram:
 
 def make_nomogram(card: ScoreCard) -> Nomogram | None:
     """Make the nomogram of a card; None if a range is unknown or there are too many columns."""
-    fields = fields_of(card)
-    if not 0 < len(fields) <= _MOST_COLUMNS:
+    effects = effects_of(card)
+    if not 0 < len(effects) <= _MOST_COLUMNS:
         return None
     shown: dict[str, list[tuple[str, float]]] = {}
-    for one in fields:
-        terms = [term for term in card.terms if term.column == one.column]
-        places = _places(one, terms, card)
+    for one in effects:
+        places = _places(one)
         if places is None:
             return None
-        shown[one.column] = [(text, _contribution(terms, value)) for text, value in places]
+        shown[one.column] = [(text, one.at(value)) for text, value in places]
     least = {name: min(part for _, part in ticks) for name, ticks in shown.items()}
     reach = {name: max(part for _, part in ticks) - least[name] for name, ticks in shown.items()}
     unit = max(reach.values()) / 100
@@ -71,11 +72,11 @@ def make_nomogram(card: ScoreCard) -> Nomogram | None:
         return None
     columns = {
         one.column: Axis(
-            f"{one.label} ({one.unit})" if one.unit else one.label,
+            shortened(f"{one.label} ({one.unit})" if one.unit else one.label, 26),
             tuple(((part - least[one.column]) / unit, text) for text, part in shown[one.column]),
             numbers=any(not text for text, _ in shown[one.column]),
         )
-        for one in fields
+        for one in effects
     }
     largest = sum(reach.values()) / unit
     base = card.intercept + sum(least.values())
@@ -95,23 +96,22 @@ def _risk_axis(card: ScoreCard, base: float, unit: float, largest: float) -> Axi
     return Axis(capitalised(card.risk_text), tuple(risks))
 
 
-def _places(one: Field, terms: Sequence[Term], card: ScoreCard) -> list[Place] | None:
+def _places(one: Effect) -> list[Place] | None:
     """Values to mark on a column's axis, with their texts; None if the range is unknown."""
     if one.kind == "text":
-        known = one.levels
-        others = () if card.type_of(terms[0]).levels else ("other",)
-        return [(text, text) for text in (*known, *others)]
+        others = () if one.levels else ("other",)
+        return [(text, text) for text in (*one.choices, *others)]
     if one.kind == "boolean":
         return [("no", 0.0), ("yes", 1.0)]
-    low = one.low
-    high = one.high
+    cuts = sorted({float(term.above) for term in one.terms if term.above is not None})
+    low = one.type.low
+    high = one.type.high
     if low is None or high is None:
-        if not all(term.low is not None and term.high is not None for term in terms):
+        if not all(term.low is not None and term.high is not None for term in one.terms):
             return None
-        low = float(terms[0].low or 0.0)
-        high = float(terms[0].high or 0.0)
-    cuts = sorted({float(term.above) for term in terms if term.above is not None})
-    return _places_of_cuts(cuts) if cuts else _places_of_range(low, high, terms)
+        low = float(one.terms[0].low or 0.0)
+        high = float(one.terms[0].high or 0.0)
+    return _places_of_cuts(cuts) if cuts else _places_of_range(low, high, one.terms)
 
 
 def _places_of_cuts(cuts: Sequence[float]) -> list[Place]:
@@ -129,14 +129,6 @@ def _places_of_range(low: float, high: float, terms: Iterable[Term]) -> list[Pla
         high = high if term.high is None else min(high, term.high)
     ends: list[Place] = [("", low), ("", high)]
     return ends + [(f"{value:.6g}", value) for value in _round_numbers(low, high, 9)]
-
-
-def _contribution(terms: Iterable[Term], value: float | str) -> float:
-    """Return what a column adds to the score at a value."""
-    terms = list(terms)
-    numbers = np.array([[float(value == t.level) if t.level is not None else value for t in terms]])
-    part = ScoreCard(tuple(terms), 0.0, "", "", "", ())
-    return float(part.scores(np.asarray(numbers, np.float64))[0])
 
 
 def _round_numbers(low: float, high: float, most: int) -> list[float]:

@@ -1,24 +1,21 @@
 """The score as one offline page: a form, the risk, points and a nomogram."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from sparseauc.utils.text import shortened
-
 from ..formatting import auc_text, make_environment, percent
 from ..scorecard import ScoreCard
-from .fields import fields_of
+from .effects import Effect, effects_of
 from .nomogram import Axis, Nomogram, make_nomogram
-from .terms import Clip, IsAbove, IsLevel, Log, term_values, write_steps
 
-_WIDTH = 780
+# Place and width of the nomogram's lines.
 _LEFT = 170
-_ROW = 46
+_SPAN = 586
 # Width of a character of the nomogram's texts.
 _CHARACTER = 6.2
 
@@ -37,25 +34,23 @@ def to_html(card: ScoreCard) -> str:
         marks values outside the training range, fills in missing ones as the model does, and shows
         the points of each column, their total and, with up to 20 columns of known range, a
         nomogram.
-
-    Raises
-    ------
-    ValueError
-        If a term has a step that the page cannot compute.
     """
     nomogram = make_nomogram(card)
-    fields = fields_of(card)
+    effects = effects_of(card)
     auc = card.summary.get("auc")
     page = make_environment("sparseauc_app.export").get_template("calculator.html.j2")
     return page.render(
         card=card,
-        fields=fields,
+        effects=effects,
         event=_event_of(card),
         auc=None if auc is None else auc_text(auc, long=True),
         prevalence=_prevalence(card),
-        picture=None if nomogram is None else _Picture(nomogram),
+        axes=[] if nomogram is None else _axes_of(nomogram),
+        spread=_spread,
+        left=_LEFT,
+        span=_SPAN,
         points=card.summary.get("points"),
-        model=_as_json(_describe(card, nomogram)),
+        model=_as_json(_describe(card, effects, nomogram)),
         style=_read("calculator.css"),
         script=_read("calculator.js"),
     )
@@ -74,19 +69,18 @@ def _prevalence(card: ScoreCard) -> str | None:
     return None if not rows or positives is None else percent(positives / rows)
 
 
-def _describe(card: ScoreCard, nomogram: Nomogram | None) -> dict[str, Any]:
+def _describe(card: ScoreCard, effects: list[Effect], nomogram: Nomogram | None) -> dict[str, Any]:
     """Collect what the script needs to score a row."""
     terms = [
         {
-            "name": value.name,
-            "column": value.column,
-            "kind": value.kind,
-            "limits": value.limits,
-            "steps": write_steps(value, (), _WRITERS, "HTML"),
-            "fill": value.fill,
-            "coefficient": value.coefficient,
+            **asdict(term),
+            "name": term.name,
+            "kind": one.kind,
+            "limits": one.type.limits,
+            "levels": one.levels,
         }
-        for value in term_values(card)
+        for one in effects
+        for term in one.terms
     ]
     points = card.summary.get("points")
     return {
@@ -99,12 +93,12 @@ def _describe(card: ScoreCard, nomogram: Nomogram | None) -> dict[str, Any]:
             {
                 "column": one.column,
                 "kind": one.kind,
-                "low": one.low,
-                "high": one.high,
+                "low": one.type.low,
+                "high": one.type.high,
                 "required": one.required,
-                "decimal": card.types[one.column].decimal if one.column in card.types else None,
+                "decimal": one.type.decimal,
             }
-            for one in fields_of(card)
+            for one in effects
         ],
         "positive": card.positive,
         "negative": card.negative,
@@ -122,14 +116,6 @@ def _describe(card: ScoreCard, nomogram: Nomogram | None) -> dict[str, Any]:
     }
 
 
-_WRITERS = {
-    IsLevel: lambda step, done: (*done, ["level", step.level, list(step.levels)]),
-    IsAbove: lambda step, done: (*done, ["above", step.cut]),
-    Clip: lambda step, done: (*done, ["clip", step.low, step.high]),
-    Log: lambda step, done: (*done, ["log", step.offset]),
-}
-
-
 def _as_json(content: Any) -> Markup:
     """JSON inside a script element, which no text in it can end."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -142,8 +128,7 @@ def _read(name: str) -> Markup:
     return Markup((files(__package__) / "templates" / name).read_text("utf-8"))
 
 
-@dataclass(frozen=True)
-class _Mark:
+class _Mark(NamedTuple):
     """A tick with its text; ``text`` is empty where there is no room for it."""
 
     x: float
@@ -151,47 +136,19 @@ class _Mark:
     above: bool
 
 
-@dataclass(frozen=True)
-class _Line:
-    """An axis of the picture; ``column`` is empty for those of points and risk."""
-
-    column: str
-    label: str
-    y: float
-    marks: list[_Mark]
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """Its start and end."""
-        places = [mark.x for mark in self.marks]
-        return min(places), max(places)
+def _axes_of(nomogram: Nomogram) -> list[tuple[str, Axis]]:
+    """Axes from top to bottom, those of columns with their name."""
+    scale = Axis("Points", tuple((float(p), str(p)) for p in range(0, 101, 10)), numbers=True)
+    risk = [("", nomogram.risk)] if nomogram.risk.ticks else []
+    return [("", scale), *nomogram.columns.items(), ("", nomogram.total), *risk]
 
 
-class _Picture:
-    """Places of the lines of a nomogram."""
-
-    width = _WIDTH
-    left = _LEFT
-
-    def __init__(self, nomogram: Nomogram) -> None:
-        span = _WIDTH - _LEFT - 24
-        scale = Axis("Points", tuple((float(p), str(p)) for p in range(0, 101, 10)), numbers=True)
-        lines = [("", scale), *nomogram.columns.items(), ("", nomogram.total)]
-        lines += [("", nomogram.risk)] if nomogram.risk.ticks else []
-        self.rows = [
-            _Line(column, shortened(axis.label, 26), 30 + _ROW * place, _spread(axis, span))
-            for place, (column, axis) in enumerate(lines)
-        ]
-        self.height = 30 + _ROW * len(lines)
-        self.span = span
-
-
-def _spread(axis: Axis, span: float) -> list[_Mark]:
+def _spread(axis: Axis) -> list[_Mark]:
     """Ticks from left to right with their texts: those of numbers only where there is room."""
     ends = {True: -1e9, False: -1e9}
     marks = []
     for place, text in sorted(axis.ticks):
-        x = _LEFT + span * place / 100
+        x = _LEFT + _SPAN * place / 100
         if not text:
             marks.append(_Mark(round(x, 1), "", above=False))
             continue

@@ -2,8 +2,8 @@
 
 import math
 
-from ..scorecard import ScoreCard
-from .terms import Clip, IsAbove, IsLevel, Log, TermValue, Writers, term_values, write_steps
+from ..scorecard import ScoreCard, Term
+from .effects import Effect, effects_of
 
 _HELPERS = r"""
   column <- function(name) {
@@ -115,15 +115,17 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     if card.times is not None:
         against = f"and risk until {card.times.horizon:g} (column {card.times.time})"
     about = f"Score of {card.event} {against}, fitted by sparseauc {card.version}."
+    effects = effects_of(card)
     lines = [
         f"# {_comment(about)}",
         f"# Usage: {name}(data), where data is a data frame with the columns",
-        *(f"#   {_comment(column)}" for column in dict.fromkeys(t.column for t in card.terms)),
+        *(f"#   {_comment(one.column)}" for one in effects),
         f"{name} <- function(data) {{{_HELPERS.rstrip()}",
         f"  score <- rep({_number(card.intercept)}, nrow(data))",
     ]
-    for term in term_values(card):
-        lines += _write_term(term)
+    for one in effects:
+        for term in one.terms:
+            lines += _write_term(one, term)
     lines += ["  data.frame(", f"    {card.score_name} = score,"]
     if card.times is None:
         lines.append(
@@ -138,35 +140,32 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _write_term(term: TermValue) -> list[str]:
-    read = f"{term.kind}({_text(term.column)}"
-    if term.kind == "number":
-        read += f", {_text(term.decimal or '.')}"
-        read += "" if term.thousands is None else f", {_text(term.thousands)}"
-        read += ", limits = TRUE" if term.limits else ""
-    for step in term.steps:
-        if isinstance(step, IsLevel) and step.levels:
-            read += f", c({', '.join(map(_text, step.levels))})"
-    value = write_steps(term, "x", _WRITERS, "R")
+def _write_term(one: Effect, term: Term) -> list[str]:
+    read = f"{one.kind}({_text(one.column)}"
+    if one.kind == "number":
+        read += f", {_text(one.type.decimal or '.')}"
+        read += "" if one.type.thousands is None else f", {_text(one.type.thousands)}"
+        read += ", limits = TRUE" if one.type.limits else ""
+    if one.levels:
+        read += f", c({', '.join(map(_text, one.levels))})"
     by = "NA" if term.fill is None else _number(term.fill)
     return [
         f"  x <- {read})",
-        f"  score <- score + {_number(term.coefficient)} * fill(x, {value}, {by})",
+        f"  score <- score + {_number(term.coefficient)} * fill(x, {_r_value(term)}, {by})",
     ]
 
 
-def _r_clip(step: Clip, x: str) -> str:
-    low = "-Inf" if step.low is None else _number(step.low)
-    high = "Inf" if step.high is None else _number(step.high)
-    return f"clip({x}, {low}, {high})"
-
-
-_WRITERS: Writers[str] = {
-    IsLevel: lambda step, x: f"is_level({x}, {_text(step.level)})",
-    IsAbove: lambda step, x: f"is_above({x}, {_number(step.cut)})",
-    Clip: _r_clip,
-    Log: lambda step, x: f"log({x} + {_number(step.offset)})",
-}
+def _r_value(term: Term) -> str:
+    if term.level is not None:
+        return f"is_level(x, {_text(term.level)})"
+    if term.above is not None:
+        return f"is_above(x, {_number(term.above)})"
+    value = "x"
+    if term.clips:
+        low = "-Inf" if term.low is None else _number(term.low)
+        high = "Inf" if term.high is None else _number(term.high)
+        value = f"clip(x, {low}, {high})"
+    return value if term.log is None else f"log({value} + {_number(term.log)})"
 
 
 def _number(number: float) -> str:

@@ -1,11 +1,11 @@
 """The score as one SQL expression."""
 
 import math
-from functools import partial
+from collections.abc import Sequence
 
 from ..formatting import capitalised
-from ..scorecard import ScoreCard
-from .terms import Clip, IsAbove, IsLevel, Log, TermValue, Writers, term_values, write_steps
+from ..scorecard import ScoreCard, Term
+from .effects import Effect, effects_of
 
 # The largest number. NaN is greater than all in some databases and comparable to none in others:
 # either way it is not between this and its negative.
@@ -57,7 +57,7 @@ def to_sql(card: ScoreCard) -> str:
     """
     lines = [
         _literal(card.intercept),
-        *(f"+ {_sql_term(term)}" for term in term_values(card)),
+        *(f"+ {_sql_term(one, term)}" for one in effects_of(card) for term in one.terms),
     ]
     label = "" if card.times else f" Above {card.threshold!r} is labelled positive."
     notes = [f"{card.score_name.capitalize()}.{label} NULL: a value is missing and not filled in."]
@@ -72,16 +72,15 @@ def to_sql(card: ScoreCard) -> str:
     return "\n".join([*(f"-- {note}" for note in notes), "(", *(f"  {x}" for x in lines), ")"])
 
 
-def _sql_term(term: TermValue) -> str:
-    name = _quoted(term.column, '"')
+def _sql_term(one: Effect, term: Term) -> str:
+    name = _quoted(one.column, '"')
     fill = "NULL" if term.fill is None else _literal(term.fill)
-    if term.kind == "text":
-        writers: Writers[str] = {IsLevel: partial(_sql_indicator, fill=fill)}
-        value = write_steps(term, f"CAST({name} AS VARCHAR)", writers, "SQL")
-    elif term.kind == "boolean":
+    if one.kind == "text":
+        value = _sql_indicator(name, str(term.level), one.levels, fill)
+    elif one.kind == "boolean":
         value = _sql_boolean(name, term, fill)
-    elif term.limits:
-        value = _sql_limits(name, term, fill)
+    elif one.type.limits:
+        value = _sql_limits(name, one, term, fill)
     else:
         given = f"CASE WHEN TRIM(CAST({name} AS VARCHAR)) <> '' THEN {name} END"
         number = f"CAST({given} AS DOUBLE PRECISION)"
@@ -91,32 +90,32 @@ def _sql_term(term: TermValue) -> str:
             f"CASE WHEN -ABS({number}) < -{_MOST}\n"
             f"    OR {given} <> {number} THEN NULL\n"
             f"    WHEN {number} <= {_MOST}\n"
-            f"    THEN {write_steps(term, number, _WRITERS, 'SQL')} ELSE {fill} END"
+            f"    THEN {_sql_value(term, number)} ELSE {fill} END"
         )
     coefficient = _literal(term.coefficient)
     return f"({coefficient}) * {value}" if term.coefficient < 0 else f"{coefficient} * {value}"
 
 
-def _sql_boolean(name: str, term: TermValue, fill: str) -> str:
+def _sql_boolean(name: str, term: Term, fill: str) -> str:
     """1 or 0 of true and false in any spelling that databases and text files have."""
     text = f"LOWER(TRIM(CAST({name} AS VARCHAR)))"
     true, false = (
         ", ".join(f"'{one}'" for one in spellings)
         for spellings in (("true", "t", "1", "1.0"), ("false", "f", "0", "0.0"))
     )
-    one, zero = (write_steps(term, number, _WRITERS, "SQL") for number in ("1.0e0", "0.0e0"))
+    one, zero = (_sql_value(term, number) for number in ("1.0e0", "0.0e0"))
     return (
         f"CASE WHEN {text} IN ({true}) THEN {one} WHEN {text} IN ({false}) THEN {zero}\n"
         f"    WHEN {text} <> '' THEN NULL ELSE {fill} END"
     )
 
 
-def _sql_limits(name: str, term: TermValue, fill: str) -> str:
+def _sql_limits(name: str, one: Effect, term: Term, fill: str) -> str:
     """A number written as text, perhaps as a limit such as >5; text without a digit is missing."""
-    if term.thousands is not None:
+    if one.type.thousands is not None:
         raise ValueError(
-            f"{term.column!r} is text with {term.thousands!r} between thousands, which SQL cannot "
-            "read: fit a column of plain numbers instead"
+            f"{one.column!r} is text with {one.type.thousands!r} between thousands, which SQL "
+            "cannot read: fit a column of plain numbers instead"
         )
     text = _without_limit(name)
     skeleton = text
@@ -126,14 +125,14 @@ def _sql_limits(name: str, term: TermValue, fill: str) -> str:
     skeletons = ", ".join(
         f"'{sign}{point}{exponent}'"
         for sign in ("", "-", "+")
-        for point in ("", term.decimal or ".")
+        for point in ("", one.type.decimal or ".")
         for exponent in ("", "e", "e-", "e+")
     )
-    plain = f"REPLACE({text}, ',', '.')" if term.decimal == "," else text
+    plain = f"REPLACE({text}, ',', '.')" if one.type.decimal == "," else text
     number = f"CAST(CASE WHEN {skeleton} IN ({skeletons}) THEN {plain} END AS DOUBLE PRECISION)"
     return (
         f"CASE WHEN {skeleton} IN ({skeletons}) AND {skeleton} <> {text}\n"
-        f"    THEN {write_steps(term, number, _WRITERS, 'SQL')}\n"
+        f"    THEN {_sql_value(term, number)}\n"
         f"    WHEN {skeleton} <> {text} THEN NULL ELSE {fill} END"
     )
 
@@ -150,36 +149,32 @@ def _without_limit(name: str) -> str:
     )
 
 
-def _sql_above(step: IsAbove, number: str) -> str:
-    return (
-        f"CASE WHEN {number} > {_literal(step.cut)} THEN 1.0e0 "
-        f"WHEN {number} IS NULL THEN NULL ELSE 0.0e0 END"
-    )
+def _sql_value(term: Term, number: str) -> str:
+    """The value of a term, given that of its number."""
+    if term.above is not None:
+        return (
+            f"CASE WHEN {number} > {_literal(term.above)} THEN 1.0e0 "
+            f"WHEN {number} IS NULL THEN NULL ELSE 0.0e0 END"
+        )
+    if term.clips:
+        beyond = " ".join(
+            f"WHEN {number} {sign} {_literal(end)} THEN {_literal(end)}"
+            for end, sign in ((term.low, "<"), (term.high, ">"))
+            if end is not None
+        )
+        number = f"CASE {beyond} ELSE {number} END"
+    if term.log is None:
+        return number
+    return f"LN({number} + {_literal(term.log)})" if term.log else f"LN({number})"
 
 
-def _sql_clip(step: Clip, number: str) -> str:
-    beyond = " ".join(
-        f"WHEN {number} {sign} {_literal(end)} THEN {_literal(end)}"
-        for end, sign in ((step.low, "<"), (step.high, ">"))
-        if end is not None
-    )
-    return f"CASE {beyond} ELSE {number} END"
-
-
-def _sql_log(step: Log, number: str) -> str:
-    return f"LN({number} + {_literal(step.offset)})" if step.offset else f"LN({number})"
-
-
-_WRITERS: Writers[str] = {IsAbove: _sql_above, Clip: _sql_clip, Log: _sql_log}
-
-
-def _sql_indicator(step: IsLevel, text: str, fill: str) -> str:
-    text = f"TRIM({text})"
-    others = ", ".join(_quoted(other, "'") for other in step.levels if other != step.level)
-    parts = [f"CASE WHEN {text} = {_quoted(step.level, chr(39))} THEN 1.0e0"]
+def _sql_indicator(name: str, level: str, levels: Sequence[str], fill: str) -> str:
+    text = f"TRIM(CAST({name} AS VARCHAR))"
+    others = ", ".join(_quoted(other, "'") for other in levels if other != level)
+    parts = [f"CASE WHEN {text} = {_quoted(level, chr(39))} THEN 1.0e0"]
     parts += [f"WHEN {text} IN ({others}) THEN 0.0e0"] if others else []
     # What training had not would be filled in without a word, 1 for 01 too.
-    parts.append(f"WHEN {text} <> '' THEN {'NULL' if step.levels else '0.0e0'} ELSE {fill} END")
+    parts.append(f"WHEN {text} <> '' THEN {'NULL' if levels else '0.0e0'} ELSE {fill} END")
     return "\n    ".join(parts)
 
 

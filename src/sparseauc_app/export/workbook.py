@@ -6,14 +6,14 @@ stand in cells of their own, on the sheet "Model", and formulas refer to them.
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from ..column_types import ColumnType
 from ..formatting import capitalised
-from ..scorecard import ScoreCard
-from .fields import Field, fields_of
-from .terms import Clip, IsAbove, IsLevel, Log, TermValue, term_values, write_steps
+from ..scorecard import ScoreCard, Term
+from .effects import Effect, effects_of
 
 _MODEL = ("Term", "Coefficient", "If missing", "Low", "High", "Above", "Level", "Add before LN")
 # What risks are a function of.
@@ -47,15 +47,14 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     book = Workbook()
-    values = term_values(card)
-    asked = fields_of(card)
-    _check_lengths(card, values)
+    effects = effects_of(card)
+    _check_lengths(card, effects)
     try:
         sheets = [book.active, *(book.create_sheet(name) for name in ("Rows", "Model"))]
         sheets[0].title = "Calculator"
-        _write_model(sheets[2], card, values)
-        _write_calculator(sheets[0], card, values, asked)
-        _write_rows(sheets[1], card, values, asked, rows)
+        _write_model(sheets[2], card)
+        _write_calculator(sheets[0], card, effects)
+        _write_rows(sheets[1], card, effects, rows)
         buffer = io.BytesIO()
         book.save(buffer)
     except IllegalCharacterError as error:
@@ -63,25 +62,20 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
     return buffer.getvalue()
 
 
-def _check_lengths(card: ScoreCard, values: list[TermValue]) -> None:
+def _check_lengths(card: ScoreCard, effects: list[Effect]) -> None:
     """Refuse texts that are longer than a formula's may be."""
-    steps = [step for term in values for step in term.steps if isinstance(step, IsLevel)]
-    texts = [text for step in steps for text in (step.level, *step.levels)]
+    texts = [text for one in effects for text in (*one.levels, *one.choices)]
     for text in (card.positive, card.negative, *texts):
         if len(text) > _LONGEST:
             raise ValueError(f"{text[:40]!r}… is too long for a formula of a workbook")
 
 
-def _write_model(sheet: Any, card: ScoreCard, values: list[TermValue]) -> None:
+def _write_model(sheet: Any, card: ScoreCard) -> None:
     """Write the numbers of the model; row i + 2 has term i."""
     sheet.append(_MODEL)
-    for term in values:
-        clip = next((step for step in term.steps if isinstance(step, Clip)), Clip(None, None))
-        cut = next((step.cut for step in term.steps if isinstance(step, IsAbove)), None)
-        level = next((step.level for step in term.steps if isinstance(step, IsLevel)), None)
-        log = next((step.offset for step in term.steps if isinstance(step, Log)), None)
-        row = [term.coefficient, term.fill, clip.low, clip.high, cut]
-        _append_texts(sheet, [term.name, *row, level, log])
+    for term in card.terms:
+        numbers = [term.coefficient, term.fill, term.low, term.high, term.above]
+        _append_texts(sheet, [term.name, *numbers, term.level, term.log])
     how = card.calibration
     after = [("Intercept", card.intercept)]
     if how is not None:
@@ -108,27 +102,30 @@ def _parameter(name: str, place: int) -> str:
     return f"Model!${'ABCDEFGH'[_MODEL.index(name)]}${place + 2}"
 
 
-def _formula_of(term: TermValue, place: int, cell: str) -> str:
+def _formula_of(one: Effect, term: Term, place: int, cell: str) -> str:
     """The contribution of a term to the score, from the cell of its column."""
     at = partial(_parameter, place=place)
     fill = '""' if term.fill is None else at("If missing")
-    if term.kind == "text":
-        value = write_steps(term, cell, {IsLevel: partial(_formula_of_level, fill=fill)}, "XLSX")
+    if one.kind == "text":
+        value = _formula_of_level(str(term.level), one.levels, cell, fill)
     else:
         number = cell
         blank = f'{cell}=""'
-        if term.kind == "boolean":
+        if one.kind == "boolean":
             number = f"IF({_is_text(cell, 'TRUE')},1,IF({_is_text(cell, 'FALSE')},0,{cell}))"
-        if term.limits:
-            number = _number_of_text(term, cell)
+        if one.type.limits:
+            number = _number_of_text(one.type, cell)
             blank = _has_no_digit(cell)
-        writers: dict[type, Callable[[Any, str], str]] = {
-            IsAbove: lambda _, x: f"IF({x}>{at('Above')},1,0)",
-            Clip: lambda step, x: _formula_of_clip(step, x, at),
-            Log: lambda _, x: f"LN({x}+{at('Add before LN')})",
-        }
-        found = write_steps(term, f"({number}+0)", writers, "XLSX")
         # Adding 0 makes an error of text that is no number; MAX would ignore it.
+        found = f"({number}+0)"
+        if term.above is not None:
+            found = f"IF({found}>{at('Above')},1,0)"
+        if term.low is not None:
+            found = f"MAX({found},{at('Low')})"
+        if term.high is not None:
+            found = f"MIN({found},{at('High')})"
+        if term.log is not None:
+            found = f"LN({found}+{at('Add before LN')})"
         value = f"IF({blank},{fill},{found})"
     if term.fill is not None:
         return f"={at('Coefficient')}*{value}"
@@ -139,19 +136,13 @@ def _is_text(cell: str, text: str) -> str:
     return f'EXACT(UPPER(TRIM({cell}&"")),"{text}")'
 
 
-def _formula_of_clip(step: Clip, number: str, at: Callable[[str], str]) -> str:
-    if step.low is not None:
-        number = f"MAX({number},{at('Low')})"
-    return number if step.high is None else f"MIN({number},{at('High')})"
-
-
-def _formula_of_level(step: IsLevel, cell: str, fill: str) -> str:
+def _formula_of_level(own: str, levels: Sequence[str], cell: str, fill: str) -> str:
     # What training had not would be filled in without a word, 1 for 01 too.
-    unknown = f'IF(TRIM({cell}&"")="",{fill},{"NA()" if step.levels else 0})'
-    others = [_is_level(level, cell) for level in step.levels if level != step.level]
+    unknown = f'IF(TRIM({cell}&"")="",{fill},{"NA()" if levels else 0})'
+    others = [_is_level(level, cell) for level in levels if level != own]
     if others:
         unknown = f"IF(OR({','.join(others)}),0,{unknown})"
-    return f"IF({_is_level(step.level, cell)},1,{unknown})"
+    return f"IF({_is_level(own, cell)},1,{unknown})"
 
 
 def _is_level(level: str, cell: str) -> str:
@@ -165,12 +156,12 @@ def _text(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _number_of_text(term: TermValue, cell: str) -> str:
+def _number_of_text(of: ColumnType, cell: str) -> str:
     """The number of a cell, or of its text without a sign such as > before it, in any locale."""
     text = f'{cell}&""'
     for sign in "<>≤≥~=":
         text = f'SUBSTITUTE({text},"{sign}","")'
-    marks = f'"{term.decimal or "."}","{term.thousands or " "}"'
+    marks = f'"{of.decimal or "."}","{of.thousands or " "}"'
     return f"IF(ISNUMBER({cell}),{cell},_xlfn.NUMBERVALUE({text},{marks}))"
 
 
@@ -198,9 +189,7 @@ def _results(card: ScoreCard, n_terms: int, parts: str) -> dict[str, str]:
     return found
 
 
-def _write_calculator(
-    sheet: Any, card: ScoreCard, values: list[TermValue], asked: list[Field]
-) -> None:
+def _write_calculator(sheet: Any, card: ScoreCard, effects: list[Effect]) -> None:
     from openpyxl.styles import Font
 
     sheet.append([f"Calculator for {card.event}"])
@@ -209,28 +198,29 @@ def _write_calculator(
     sheet.append([])
     sheet.append(["Column", "Value", "Unit", "Training range", "If empty", "Check"])
     cells = {}
-    for row, one in enumerate(asked, start=5):
+    for row, one in enumerate(effects, start=5):
         _append_texts(sheet, [one.label, None, one.unit, one.range_text, one.fill_text])
         cells[one.column] = f"$B${row}"
         _style_input(sheet, f"B{row}", one)
-        if one.low is not None:
+        if (low := one.type.low) is not None:
             sheet.cell(row, 6).value = (
-                f'=IF(B{row}="","",IF(NOT(ISNUMBER(B{row})),"",IF(OR(B{row}<{one.low!r},'
-                f'B{row}>{one.high!r}),"outside the training range","")))'
+                f'=IF(B{row}="","",IF(NOT(ISNUMBER(B{row})),"",IF(OR(B{row}<{low!r},'
+                f'B{row}>{one.type.high!r}),"outside the training range","")))'
             )
     first = sheet.max_row + 2
     sheet.cell(first, 1).value = "Contribution of each term to the score"
     _embolden(sheet, first)
-    for place, term in enumerate(values):
+    terms = [(one, term) for one in effects for term in one.terms]
+    for place, (one, term) in enumerate(terms):
         row = first + 1 + place
         name = sheet.cell(row, 1)
         name.value = term.name
         name.data_type = "s"
-        sheet.cell(row, 2).value = _formula_of(term, place, cells[term.column])
-    parts = f"$B${first + 1}:$B${first + len(values)}"
-    row = first + len(values) + 2
+        sheet.cell(row, 2).value = _formula_of(one, term, place, cells[one.column])
+    parts = f"$B${first + 1}:$B${first + len(card.terms)}"
+    row = first + len(card.terms) + 2
     score = f"$B${row}"
-    for name, formula in _results(card, len(values), parts).items():
+    for name, formula in _results(card, len(card.terms), parts).items():
         sheet.cell(row, 1).value = name
         sheet.cell(row, 2).value = formula.replace("{score}", score)
         sheet.cell(row, 2).number_format = "0.0%" if name.startswith("Risk") else "General"
@@ -240,41 +230,42 @@ def _write_calculator(
     _embolden(sheet, 4)
 
 
-def _write_rows(
-    sheet: Any, card: ScoreCard, values: list[TermValue], asked: list[Field], rows: int
-) -> None:
+def _write_rows(sheet: Any, card: ScoreCard, effects: list[Effect], rows: int) -> None:
     from openpyxl.utils import get_column_letter as letter
 
-    results = _results(card, len(values), "")
-    _append_texts(sheet, [*(one.column for one in asked), *results, *(t.name for t in values)])
-    places = {one.column: j for j, one in enumerate(asked, start=1)}
-    start = len(asked) + len(results) + 1
+    results = _results(card, len(card.terms), "")
+    _append_texts(
+        sheet, [*(one.column for one in effects), *results, *(t.name for t in card.terms)]
+    )
+    places = {one.column: j for j, one in enumerate(effects, start=1)}
+    start = len(effects) + len(results) + 1
+    terms = [(one, term) for one in effects for term in one.terms]
     for row in range(2, rows + 2):
-        for one in asked:
+        for one in effects:
             _style_input(sheet, f"{letter(places[one.column])}{row}", one)
-        for place, term in enumerate(values):
-            cell = f"${letter(places[term.column])}{row}"
-            sheet.cell(row, start + place).value = _formula_of(term, place, cell)
-        parts = f"${letter(start)}{row}:${letter(start + len(values) - 1)}{row}"
-        score = f"${letter(len(asked) + 1)}{row}"
-        blank = f"COUNTA($A{row}:${letter(len(asked))}{row})=0"
+        for place, (one, term) in enumerate(terms):
+            cell = f"${letter(places[one.column])}{row}"
+            sheet.cell(row, start + place).value = _formula_of(one, term, place, cell)
+        parts = f"${letter(start)}{row}:${letter(start + len(card.terms) - 1)}{row}"
+        score = f"${letter(len(effects) + 1)}{row}"
+        blank = f"COUNTA($A{row}:${letter(len(effects))}{row})=0"
         for place, formula in enumerate(
-            _results(card, len(values), parts).values(), len(asked) + 1
+            _results(card, len(card.terms), parts).values(), len(effects) + 1
         ):
             text = formula.replace("{score}", score).removeprefix("=")
             sheet.cell(row, place).value = f'=IF({blank},"",{text})'
-    _widen(sheet, [16] * (start + len(values)))
+    _widen(sheet, [16] * (start + len(card.terms)))
     _embolden(sheet, 1)
     sheet.freeze_panes = "A2"
 
 
-def _style_input(sheet: Any, place: str, one: Field) -> None:
+def _style_input(sheet: Any, place: str, one: Effect) -> None:
     from openpyxl.styles import PatternFill
     from openpyxl.worksheet.datavalidation import DataValidation
 
     sheet[place].fill = PatternFill("solid", fgColor="FFF6D6")
-    choices = ",".join(one.levels)
-    if one.levels and len(choices) < 250 and not any(set(',"') & set(x) for x in one.levels):
+    choices = ",".join(one.choices)
+    if choices and len(choices) < 250 and not any(set(',"') & set(x) for x in one.choices):
         known = [
             check
             for check in sheet.data_validations.dataValidation

@@ -17,7 +17,7 @@ from pyarrow import types
 from sparseauc.utils.text import listed, quoted
 from sparseauc.utils.types import Mask
 
-from ..column_types import Input
+from ..column_types import Input, Rows
 from .columns import count_distinct
 
 # A column with such an AUC alone, or such a correlation with the outcome, may leak it.
@@ -105,9 +105,7 @@ def split_words(name: str) -> set[str]:
     return {*re.split(r"[\W_]+", spaced.lower())}
 
 
-def warn_of_repeated_ids(
-    frame: Any, rows: npt.NDArray[np.intp], aside: Collection[str]
-) -> list[str]:
+def warn_of_repeated_ids(frame: Any, rows: Rows, aside: Collection[str]) -> list[str]:
     """Warn about each column of identifiers with repeated values."""
     found = []
     for name in frame.column_names:
@@ -194,7 +192,7 @@ def _separation(values: npt.NDArray[Any], positive: Mask) -> float:
     return float(max(area, 1.0 - area))
 
 
-def _find_suspects(X: Any, positive: Mask) -> npt.NDArray[np.intp]:
+def _find_suspects(X: Any, positive: Mask) -> Rows:
     """Columns that may leak the outcome, by a cheap first check."""
     rng = np.random.default_rng(0)
     rows = np.concatenate(
@@ -271,7 +269,7 @@ def warn_of_codes(X: Any, inputs: Sequence[Input]) -> list[str]:
     ]
 
 
-def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: npt.NDArray[np.intp]) -> list[str]:
+def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: Rows) -> list[str]:
     """Warn about rows that are alike in every column, if that is more than chance."""
     if X.size > _MOST_ENTRIES or X.shape[0] < 4:
         return []

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
@@ -15,7 +14,7 @@ from pyarrow import types
 from sparseauc.utils.text import quoted, shortened
 from sparseauc.utils.types import Array, Mask
 
-from ..column_types import Mark
+from ..column_types import Labels, Mark
 
 Kind = Literal["number", "boolean", "text", "date", "empty", "other"]
 
@@ -89,7 +88,7 @@ def loses_digits(column: pa.ChunkedArray, found: Array, *, written: bool) -> boo
     return bool(written and 2**53 < largest < 1e25 and np.nanmin(np.abs(found)) > 2**53)
 
 
-def texts(column: pa.ChunkedArray, *, strip: bool = True) -> npt.NDArray[np.object_]:
+def texts(column: pa.ChunkedArray, *, strip: bool = True) -> Labels:
     """Entries of any type as text, None where missing: whole numbers without a point.
 
     Blanks around a text are removed, and blank texts are missing, except of identifiers.
@@ -99,17 +98,17 @@ def texts(column: pa.ChunkedArray, *, strip: bool = True) -> npt.NDArray[np.obje
     return labels_as_text(column.to_pylist(), strip=strip)
 
 
-def indicator(entries: npt.NDArray[np.object_], level: str) -> Array:
+def indicator(entries: Labels, level: str) -> Array:
     """1 where a text is the level, 0 where it is another, NaN where it is missing."""
     return np.where(is_given(entries), entries == level, np.nan).astype(np.float64)
 
 
-def is_given(entries: npt.NDArray[np.object_]) -> Mask:
+def is_given(entries: Labels) -> Mask:
     """Whether each entry of a column of text is not missing."""
     return np.array([entry is not None for entry in entries], np.bool_)
 
 
-def labels_as_text(values: Any, *, strip: bool = True) -> npt.NDArray[np.object_]:
+def labels_as_text(values: Any, *, strip: bool = True) -> Labels:
     """Labels as a person would write them, None where missing."""
     found = np.empty(len(values), dtype=object)
     found[:] = [_as_text(value) for value in values]

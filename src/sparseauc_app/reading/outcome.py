@@ -14,7 +14,7 @@ from sparseauc.errors import InputError
 from sparseauc.utils.text import listed, quoted
 from sparseauc.utils.types import Array, Mask
 
-from ..column_types import ColumnType, FollowUp
+from ..column_types import ColumnType, FollowUp, Labels, Rows
 from .checks import EVENT_WORDS, find_times, split_words
 from .columns import count_distinct, is_given, is_number, kind_of, labels_as_text, texts
 from .features import Rules
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from sparseauc.survival import SurvivalTimes
 
     from ..scorecard import ScoreCard
-
-Labels = npt.NDArray[np.object_]
 
 # More labels than this are a measurement.
 MOST_CLASSES = 20
@@ -384,7 +382,7 @@ class FollowedRows:
     notes : tuple of str
     """
 
-    rows: npt.NDArray[np.intp]
+    rows: Rows
     y: npt.NDArray[np.int64]
     times: SurvivalTimes | None
     weight: Array | None
@@ -392,9 +390,7 @@ class FollowedRows:
     notes: tuple[str, ...] = ()
 
 
-def follow_rows(
-    source: Source, rules: Rules, rows: npt.NDArray[np.intp], event: Mask, label: str
-) -> FollowedRows:
+def follow_rows(source: Source, rules: Rules, rows: Rows, event: Mask, label: str) -> FollowedRows:
     """Read times and weights of some rows of a file, of which some had an event.
 
     Parameters
@@ -447,7 +443,7 @@ def follow_rows(
 
 
 def _ask_at_horizon(
-    rows: npt.NDArray[np.intp], times: SurvivalTimes, weight: Array | None, found: FollowUp
+    rows: Rows, times: SurvivalTimes, weight: Array | None, found: FollowUp
 ) -> FollowedRows:
     """Rows whose state at the horizon is known, with weights that stand for the others."""
     from sparseauc.survival import horizon_weights
@@ -470,7 +466,7 @@ def _ask_at_horizon(
     return FollowedRows(rows[known], y, None, weights[known], found, notes)
 
 
-def _read_complete(source: Source, name: str, option: str, rows: npt.NDArray[np.intp]) -> Array:
+def _read_complete(source: Source, name: str, option: str, rows: Rows) -> Array:
     """Numbers of 0 or more in some rows of a column."""
     names = source.frame.column_names
     if name not in names:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparseauc.utils.text import quoted, shortened
 from sparseauc.utils.types import Array
 
-from ..column_types import ColumnType
+from ..column_types import ColumnType, Labels
 from .columns import (
     Marks,
     indicator,
@@ -101,12 +100,12 @@ TRUE = ("1", "true", "TRUE", "True")
 FALSE = ("0", "false", "FALSE", "False")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoredRows:
     """Values of a model's terms in each row, NaN where missing, and scores of the rows."""
 
-    values: Array = field(repr=False)
-    scores: Array = field(repr=False)
+    values: Array
+    scores: Array
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -215,9 +214,7 @@ def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
     return pc.if_else(pc.is_null(column), None, true).cast(pa.uint8()) if place < 0 else place
 
 
-def _read_indicator(
-    source: Source, term: Term, of: ColumnType
-) -> tuple[Array, npt.NDArray[np.object_]]:
+def _read_indicator(source: Source, term: Term, of: ColumnType) -> tuple[Array, Labels]:
     """1 where a column of text is the level, 0 where not, NaN where missing; and texts unseen."""
     column = source.frame.column(term.column)
     kind = kind_of(column)
@@ -247,7 +244,7 @@ def _tell(
     values: Array,
     term: Term,
     of: ColumnType,
-    unseen: npt.NDArray[np.object_],
+    unseen: Labels,
     notes: list[str],
     warnings: list[str],
 ) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sparseauc.utils.text import listed, quoted, shortened
 from sparseauc.utils.types import Array
 
-from ..column_types import ColumnType, FollowUp, Input
+from ..column_types import ColumnType, FollowUp, Input, Labels, Rows
 from .checks import (
     find_copies,
     find_ids,
@@ -32,7 +32,6 @@ from .columns import is_given
 from .features import Missing, Rules, encode_columns
 from .outcome import (
     Classes,
-    Labels,
     find_classes,
     find_event,
     find_event_times,
@@ -250,7 +249,7 @@ def _look_at_rows(
     target: str,
     X: Any,
     inputs: Sequence[Input],
-    rows: npt.NDArray[np.intp],
+    rows: Rows,
 ) -> list[str]:
     """Warn of follow-up times, codes for missing values, and rows that belong together."""
     told = warn_of_follow_up(target, inputs) if rules.time is None else []
@@ -276,7 +275,7 @@ def _find_rows(
     problems: list[DataError],
     notes: list[str],
     warnings: list[str],
-) -> tuple[Classes, npt.NDArray[np.intp]]:
+) -> tuple[Classes, Rows]:
     """Find the two classes and the rows that are of one of them; say which rows are not."""
     rows = np.flatnonzero(is_given(labels))
     if rows.size < labels.size:
@@ -397,7 +396,7 @@ def _leave_out_useless(
 
 
 def _read_complete_column(
-    source: Source, name: str | None, option: str, rows: npt.NDArray[np.intp]
+    source: Source, name: str | None, option: str, rows: Rows
 ) -> Labels | None:
     """The rows' entries in a column of the file, as text, of which none may be missing."""
     if name is None:
@@ -429,7 +428,7 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
 
 def _settle_missing(
     X: Any, inputs: list[Input], gaps: Any, rule: Missing, shown: str, notes: list[str]
-) -> tuple[Any, npt.NDArray[np.intp]]:
+) -> tuple[Any, Rows]:
     """Apply the rule for missing values; return X and the rows kept."""
     rows = np.arange(X.shape[0])
     if not shown:

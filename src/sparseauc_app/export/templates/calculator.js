@@ -19,28 +19,21 @@ function readNumber(text, limits, decimal) {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare) ? Number(bare) : undefined;
 }
 
-const STEPS = {
-  level: (x, level, levels) => {
-    const text = String(x).trim();
-    return !text || (levels.length && !levels.includes(text)) ? null : Number(text === level);
-  },
-  above: (x, cut) => Number(x > cut),
-  clip: (x, low, high) => {
-    if (low !== null && x < low) x = low;
-    return high !== null && x > high ? high : x;
-  },
-  log: (x, offset) => Math.log(x + offset),
-};
+const clipped = (term, x) =>
+  term.low !== null && x < term.low ? term.low : term.high !== null && x > term.high ? term.high : x;
 
 // The value of a term, as the model takes it: null if it is missing and not filled in.
 function valueOf(term, raw) {
-  let x = isMissing(raw) ? null : raw;
-  if (x !== null && term.kind !== "text") {
-    x = Number(x);
-    if (!Number.isFinite(x)) return null;
+  if (isMissing(raw)) return term.fill;
+  if (term.kind === "text") {
+    const text = String(raw).trim();
+    const unknown = !text || (term.levels.length && !term.levels.includes(text));
+    return unknown ? term.fill : Number(text === term.level);
   }
-  for (const [name, ...given] of term.steps) if (x !== null) x = STEPS[name](x, ...given);
-  return x === null ? term.fill : x;
+  const x = Number(raw);
+  if (!Number.isFinite(x)) return null;
+  if (term.above !== null) return Number(x > term.above);
+  return term.log === null ? clipped(term, x) : Math.log(clipped(term, x) + term.log);
 }
 
 // The score of a row, an object of values by column; null if there is none.
@@ -129,15 +122,13 @@ function describeValue(one, row) {
   if (!isMissing(raw)) {
     if (one.kind === "boolean") return Number(raw) ? "yes" : "no";
     if (one.kind === "text") return String(raw);
-    const clip = terms.length === 1 && terms[0].steps.find(([name]) => name === "clip");
-    const value = clip ? STEPS.clip(Number(raw), clip[1], clip[2]) : Number(raw);
+    const value = terms.length === 1 ? clipped(terms[0], Number(raw)) : Number(raw);
     return value !== Number(raw) ? short(value) + " (limit)" : short(raw);
   }
   if (one.required) return "needed";
-  if (one.kind !== "number" || terms.length > 1 || terms[0].steps.some(([name]) => name === "above"))
-    return "(filled in)";
-  const log = terms[0].steps.find(([name]) => name === "log");
-  return short(log ? Math.exp(terms[0].fill) - log[1] : terms[0].fill) + " (filled in)";
+  if (one.kind !== "number" || terms.length > 1 || terms[0].above !== null) return "(filled in)";
+  const { fill, log } = terms[0];
+  return short(log === null ? fill : Math.exp(fill) - log) + " (filled in)";
 }
 
 function mark(group, share) {
