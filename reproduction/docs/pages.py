@@ -9,7 +9,7 @@ from pathlib import Path
 from sparseauc_paper.audit import DISCREPANCIES, Discrepancy, impossible_jaccards
 from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import SWITCHES
-from sparseauc_paper.theory.slips import SLIPS
+from sparseauc_paper.theory.section import SLIPS
 
 HERE = Path(__file__).parent
 

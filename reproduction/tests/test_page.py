@@ -2,13 +2,14 @@
 
 import io
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sparseauc_paper.comparison import Comparison
+from sparseauc_paper.estimates import Mean
 from sparseauc_paper.page import (
     Figure,
     Listing,
@@ -21,23 +22,25 @@ from sparseauc_paper.page import (
     write_markdown_page,
     write_report,
 )
+from sparseauc_paper.tables import Cell, Comparison
 
 PAPER = ["SHT-AUC", "FSAUC", "SOLAM"]
 
 
 def example_cells():
     """Means of four methods, one of which is not the paper's, in two columns."""
-    lines = [
-        {
-            "method": method, "in_paper": method in PAPER, "group": "AUC", "column": column,
-            "mean": 0.7 + 0.01 * place, "se": 0.012, "std": 0.08, "n": 25, "failed": 0,
-            "printed": 0.7 if method in PAPER else np.nan, "printed_std": 0.08,
-            "difference": place / 1.7,
-        }
+    return [
+        Cell(
+            method,
+            method in PAPER,
+            "AUC",
+            column,
+            Mean(0.7 + 0.01 * place, 0.012, 24, 25, 0.08),
+            Mean(0.7, 0.016, 4, 25, 0.08) if method in PAPER else None,
+        )
         for column in ("k* = 20", "k* = 80")
         for place, method in enumerate([*PAPER, "L1 logistic"])
-    ]  # fmt: skip
-    return pd.DataFrame(lines)
+    ]
 
 
 def one(*elements):
@@ -99,7 +102,7 @@ def test_same_report_same_bytes(folder, tmp_path):
 
 def test_csv_has_all_digits(folder):
     table = pd.read_csv(folder / "tables" / "table1.csv")
-    pd.testing.assert_frame_equal(table, example_cells())
+    pd.testing.assert_frame_equal(table, Comparison("", "", "", example_cells()).frame)
     points = pd.read_csv(folder / "figures" / "courses.csv")
     expected = [
         (s.label, y) for panel in example_figure().panels for s in panel.series for y in s.y
@@ -150,33 +153,32 @@ def test_the_page_for_sphinx(tmp_path):
     assert "![Courses](results/courses.png)\n\n[The numbers](results/courses.csv)" in text
 
 
+def altered(**means):
+    """The second column of the example, with other means."""
+    return [
+        cell._replace(mine=replace(cell.mine, **means.get(cell.method, {})))
+        for cell in example_cells()
+        if cell.column == "k* = 80"
+    ]
+
+
 def test_comparison_in_markdown():
-    cells = example_cells().query("column == 'k* = 80'").set_index("method")
-    cells.loc["SHT-AUC", ["mean", "se", "printed", "difference"]] = [0.9, 0.01, 0.95, -4.0]
-    cells.loc["SOLAM", ["mean", "se", "difference", "n", "failed"]] = [
-        np.nan,
-        np.nan,
-        np.nan,
-        0,
-        25,
-    ]
-    lines = Comparison("t", "T", "C", cells.reset_index()).to_markdown()
-    assert lines[:3] == [
-        "| AUC | k\\* = 80 |",
-        "| :--- | ---: |",
-        "| SHT-AUC | **★ 0.900 ± 0.010**<br>printed 0.950 (sd 0.080) ☆<br>*−4.0 SE* |",
-    ]
-    assert lines[4] == "| SOLAM | –<br>printed 0.700 (sd 0.080)<br>25 of 25 failed |"
-    assert lines[5].startswith("| L1 logistic *(not in the paper)* | 0.")
+    failed = {"mean": np.nan, "se": np.nan, "n": 0, "failed": 25}
+    best = {"mean": 0.6, "se": 0.01}
+    cells = altered(**{"SHT-AUC": best, "SOLAM": failed, "L1 logistic": {"mean": 0.5}})
+    lines = Comparison("t", "T", "C", cells).to_markdown()
+    assert lines[:2] == ["| AUC | k\\* = 80 |", "| :--- | ---: |"]
+    assert lines[2] == ("| SHT-AUC | 0.600 ± 0.010<br>printed 0.700 (sd 0.080) ☆<br>*−3.4 SE* |")
+    assert lines[3] == "| FSAUC | **★ 0.710 ± 0.012**<br>printed 0.700 (sd 0.080) ☆<br>+0.4 SE |"
+    assert lines[4] == "| SOLAM | –<br>printed 0.700 (sd 0.080) ☆<br>25 of 25 failed |"
+    assert lines[5] == "| L1 logistic *(not in the paper)* | 0.500 ± 0.012 |"
     assert lines[-1].startswith("Mean ± standard error; ★ marks the best")
 
 
 def test_a_mean_over_fewer_values_is_not_called_the_best():
-    cells = example_cells().query("column == 'k* = 80'").set_index("method")
-    cells.loc[["SHT-AUC", "FSAUC"], "mean"] = [0.99, 0.98]
     for n, best in ((25, "SHT-AUC"), (10, "FSAUC")):
-        cells.loc["SHT-AUC", "n"] = n
-        lines = Comparison("t", "T", "C", cells.reset_index()).to_markdown()
+        cells = altered(**{"SHT-AUC": {"mean": 0.99, "n": n}, "FSAUC": {"mean": 0.98}})
+        lines = Comparison("t", "T", "C", cells).to_markdown()
         (line,) = (line for line in lines if "**★" in line)
         assert line.startswith(f"| {best} |")
 

@@ -48,5 +48,7 @@ TINY = replace(
         "shrunken-centroid": {"k": (1, 3)},
     },
     leukemia_batch_sizes=(10,),
+    cost_columns=(30, 60),
+    cost_draws=2,
     not_simulated=(),
 )

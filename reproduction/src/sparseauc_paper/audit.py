@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
@@ -10,16 +9,13 @@ from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
 from . import plan, printed
-from .estimates import FEWEST, Mean, Sample, difference_of, draws_of, mean_of, shown
+from .estimates import FEWEST, Mean, Sample, Values, difference_of, draws_of, mean_of, shown
 from .files import read_lines
-from .gene_summaries import real_results
 from .methods import METHODS
 from .page import Element, Listing
-from .plan import Measured, Request
-from .protocols import SWITCHES, Switch
-from .scaling import scaling_listing
-from .summaries import Outcomes, synthetic_measure, synthetic_values
-from .tasks import Task
+from .plan import SCALINGS, STARTS, WITH_INTERCEPT, Measured
+from .protocols import CORRECTED, SWITCHES, Protocol, Switch
+from .results import Found, Results, found_by, read_genes, simulated
 from .tuning import N_FOLDS
 
 # Smaller changes matter to nobody, however certain they are.
@@ -60,6 +56,11 @@ class Effect:
             return 1.0
         return float(2 * student.sf(abs(change.mean) / change.se, change.df))
 
+    def __str__(self) -> str:
+        """Method, change, measure and data."""
+        name = METHODS[self.method].name
+        return f"{name} {shown(self.change)} {self.measure} on {self.where} data"
+
 
 def clear_effects(found: Sequence[Effect]) -> list[Effect]:
     """Effects that are more than chance; of those named, one in twenty is so by accident."""
@@ -70,116 +71,96 @@ def clear_effects(found: Sequence[Effect]) -> list[Effect]:
     return sorted(clear, key=lambda effect: effect.p_value)
 
 
-def effects(request: Request, outcomes: Outcomes) -> list[Effect]:
+def effects(results: Results) -> list[Effect]:
     """Measure every switch on every method that it touches, over the corrected protocol."""
     found = []
-    for measured in plan.audit_tasks(request):
-        read = _synthetic_changes if measured.where == "synthetic" else _real_changes
-        for method in dict.fromkeys(method for method, *_ in measured.pairs):
-            pairs = {
-                key: pair
-                for key, pair in measured.pairs.items()
-                if key[0] == method and pair[0] in outcomes and pair[1] in outcomes
-            }
-            if not pairs:
-                continue
-            for where, measure, before, after in read(measured, pairs, outcomes):
-                change = mean_of(difference_of(after, before))
-                if change.n:
-                    found.append(
-                        Effect(
-                            measured.switch, where, method, measure, change, mean_of(before).mean
-                        )
-                    )
+    for measured in plan.audit_tasks(results.request):
+        arms = [
+            found_by({key: pair[place] for key, pair in measured.pairs.items()}, results.outcomes)
+            for place in (0, 1)
+        ]
+        both = arms[0].keys() & arms[1].keys()
+        before, after = ({key: arm[key] for key in measured.pairs if key in both} for arm in arms)
+        read = _simulated if measured.where == "synthetic" else _on_genes
+        numbers = [
+            read(arm, protocol, measured)
+            for arm, protocol in ((before, measured.without), (after, measured.protocol))
+        ]
+        for place, sample in numbers[0].items():
+            change = mean_of(difference_of(numbers[1][place], sample))
+            if change.n:
+                found.append(Effect(measured.switch, *place, change, mean_of(sample).mean))
     return found
 
 
-Pairs = Mapping[plan.Key, tuple[Task, Task]]
-# Data, measure, and the numbers without the switch and with it.
-Change = tuple[str, str, Sample, Sample]
+# Data, method, and measure.
+Place = tuple[str, str, str]
 
 
-def _synthetic_changes(measured: Measured, pairs: Pairs, outcomes: Outcomes) -> list[Change]:
+def _simulated(found: Found, protocol: Protocol, _: Measured) -> dict[Place, Sample]:
     """AUC, F1 and Jaccard index; each pair is on the same draw and, where it can, test part."""
-    changes = []
-    for measure, label in MEASURES.items():
-        before, after = (
-            synthetic_values(
-                {key: pair[place] for key, pair in pairs.items()},
-                outcomes,
-                partial(synthetic_measure, protocol, measure),
-            )
-            for place, protocol in enumerate((measured.without, measured.protocol))
-        )
-        changes.append(("synthetic", label, draws_of(before), draws_of(after)))
-    return changes
-
-
-def _real_changes(measured: Measured, pairs: Pairs, outcomes: Outcomes) -> list[Change]:
-    changes: list[Change] = []
-    (method,) = {key[0] for key in pairs}
-    for dataset in dict.fromkeys(key[1] for key in pairs):
-        part = {key: pair for key, pair in pairs.items() if key[1] == dataset}
-        before, after = (
-            real_results({key: pair[place] for key, pair in part.items()}, outcomes, protocol)
-            for place, protocol in enumerate((measured.without, measured.protocol))
-        )
-        if measured.switch.name == "published_markers":
-            shares = _together(before.share.values()), _together(after.share.values())
-            changes.append((dataset, "share of markers", *shares))
-        else:
-            place = method, dataset
-            changes.append((dataset, MEASURES["auc"], before.tuned[place], after.tuned[place]))
-    return changes
-
-
-def _together(samples: Iterable[Sample]) -> Sample:
-    """Put the values of several samples together, trial by trial."""
     return {
-        (trial, part + N_FOLDS * number): value
-        for number, sample in enumerate(samples)
-        for (trial, part), value in sample.items()
+        ("synthetic", method, label): sample
+        for measure, label in MEASURES.items()
+        for method, sample in _by_method(simulated(found, protocol, measure)).items()
     }
 
 
-def audit_elements(request: Request, outcomes: Outcomes) -> list[Element]:
+def _by_method(values: Values) -> dict[str, Sample]:
+    return {
+        method: draws_of({place: s for place, s in values.items() if place[0] == method})
+        for method in dict.fromkeys(method for method, _ in values)
+    }
+
+
+def _on_genes(found: Found, protocol: Protocol, measured: Measured) -> dict[Place, Sample]:
+    """AUC; or the share of markers at every k, where only their reading changes."""
+    genes = read_genes(found, protocol)
+    if measured.switch.name != "published_markers":
+        label = MEASURES["auc"]
+        return {(name, method, label): sample for (method, name), sample in genes.tuned.items()}
+    shares: dict[Place, Sample] = {}
+    for number, ((method, name, _), sample) in enumerate(genes.precision.items()):
+        together = shares.setdefault((name, method, "share of markers"), {})
+        together |= {(trial, part + N_FOLDS * number): v for (trial, part), v in sample.items()}
+    return shares
+
+
+def audit_elements(results: Results, measured: Sequence[Effect]) -> list[Element]:
     """Make the audit: all discrepancies, and for those with a switch what it does."""
-    measured = effects(request, outcomes)
     clear = clear_effects(measured)
     lines = []
     for discrepancy in DISCREPANCIES:
         switches = [s for s in SWITCHES if discrepancy.number in s.discrepancies]
+        words = [_summary(measured, clear, switches), discrepancy.here]
         lines.append(
             {
                 "no.": discrepancy.number,
                 "the paper": discrepancy.paper,
                 "its programs": discrepancy.programs,
-                "here": "; ".join(
-                    filter(None, [_summary(measured, clear, switches), discrepancy.here])
-                )
-                or "not measured",
+                "here": "; ".join(filter(None, words)) or "not measured",
             }
         )
-    preset = request.preset
-    listing = Listing(
-        "audit",
-        "Where paper and programs disagree",
-        "Where a switch stands for it, the last column tells what the switch clearly does, to "
-        "which method: the programs' way, or the text's where neither protocol follows it, against "
-        "the corrected protocol. Details are in the next tables.",
-        pd.DataFrame(lines),
-        digits=0,
-    )
+    elements: list[Element] = [
+        Listing(
+            "audit",
+            "Where paper and programs disagree",
+            "Where a switch stands for it, the last column tells what the switch clearly does, to "
+            "which method: the programs' way, or the text's where neither protocol follows it, "
+            "against the corrected protocol. Details are in the next tables.",
+            pd.DataFrame(lines),
+            digits=0,
+        )
+    ]
+    if (scaled := scaling_listing(results)) is not None:
+        elements.append(scaled)
+    preset = results.request.preset
     pieces = [
         f"k* = {', '.join(map(str, preset.audit_sparsities))} ({preset.audit_trials} draws each, "
-        f"{preset.audit_folds} test parts of each)"
+        f"{preset.audit_folds} test parts of each)",
+        *(f"{name} ({preset.audit_real_trials} trials)" for name in preset.audit_datasets),
     ]
-    pieces += [f"{name} ({preset.audit_real_trials} trials)" for name in preset.audit_datasets]
-    elements: list[Element] = [listing]
-    if (scaled := scaling_listing(request, outcomes)) is not None:
-        elements.append(scaled)
-    turned = dict.fromkeys(e.switch for e in measured)
-    if turned:
+    if turned := dict.fromkeys(e.switch for e in measured):
         elements.append(
             Listing(
                 "audit-switches",
@@ -193,8 +174,7 @@ def audit_elements(request: Request, outcomes: Outcomes) -> list[Element]:
         )
     for where in dict.fromkeys(e.where for e in measured):
         elements.append(_listing_of_effects([e for e in measured if e.where == where], clear))
-    elements.append(_jaccard_audit())
-    return elements
+    return [*elements, _jaccard_audit()]
 
 
 def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> Listing:
@@ -206,7 +186,11 @@ def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> L
         line = {"switch": switch.title, "whose way": switch.whose, "method": METHODS[method].name}
         for measure in dict.fromkeys(e.measure for e in found):
             effect = part.get(measure)
-            line[measure] = "" if effect is None else _shown(effect, effect in clear)
+            line[measure] = ""
+            if effect is not None:
+                change = effect.change
+                moved = "none" if change.mean == change.std == 0 else shown(change)
+                line[measure] = f"{moved} ({effect.without:.3f})" + " ●" * (effect in clear)
         lines.append({**line, "pairs": str(max(e.change.n for e in part.values()))})
     return Listing(
         f"audit-{where}",
@@ -219,13 +203,6 @@ def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> L
     )
 
 
-def _shown(effect: Effect, is_clear: bool) -> str:
-    change = effect.change
-    if change.mean == change.std == 0:
-        return f"none ({effect.without:.3f})"
-    return f"{shown(change)} ({effect.without:.3f}){' ●' if is_clear else ''}"
-
-
 def _summary(
     measured: Sequence[Effect], clear: Sequence[Effect], switches: Sequence[Switch]
 ) -> str:
@@ -233,41 +210,29 @@ def _summary(
     parts = []
     for whose in dict.fromkeys(switch.whose for switch in switches):
         found = [e for e in measured if e.switch in switches and e.switch.whose == whose]
-        certain = [e for e in clear if e in found]
         if found:
-            words = "; ".join(_in_words(e) for e in certain)
+            words = "; ".join(str(e) for e in clear if e in found)
             parts.append(f"{whose} way: {words or f'no clear effect among {len(found)}'}")
     return ". ".join(parts)
-
-
-def _in_words(effect: Effect) -> str:
-    name = METHODS[effect.method].name
-    return f"{name} {shown(effect.change)} {effect.measure} on {effect.where} data"
 
 
 def what_moves(found: Sequence[Effect]) -> str:
     """Name the effects that stand out from chance, the largest first."""
     if not found:
         return "No switch was measured."
-    clear = clear_effects(found)
-    if not clear:
+    named: dict[str, dict[str, Effect]] = {}
+    for effect in sorted(clear_effects(found), key=lambda e: -abs(e.change.mean)):
+        named.setdefault(effect.switch.title, {}).setdefault(effect.method, effect)
+    if not named:
         return (
             f"None of {len(found)} measured effects is more than chance would make of so many at "
             "this number of draws (false discovery rate 5 %)."
         )
-    by_size = sorted(clear, key=lambda e: -abs(e.change.mean))
-    largest: dict[tuple[str, str], Effect] = {}
-    for effect in by_size:
-        largest.setdefault((effect.switch.title, effect.method), effect)
-    named = {
-        title: [_in_words(e) for e in largest.values() if e.switch.title == title]
-        for title, _ in largest
-    }
+    parts = [f"{title} ({', '.join(map(str, of.values()))})" for title, of in named.items()]
     return (
         f"More than chance would make of {len(found)} effects of its switches (false discovery "
         "rate 5 %) are, with the measure that each method changes most in, the largest first: "
-        + "; ".join(f"{title} ({', '.join(words)})" for title, words in named.items())
-        + "."
+        f"{'; '.join(parts)}."
     )
 
 
@@ -300,3 +265,100 @@ def _jaccard_audit() -> Listing:
             for m, k, index, least in found
         ),
     )
+
+
+# --------------------------------------------- scaling of the columns and start of the intercept
+
+_PROGRAMS, _NONE, _AT_LOG_ODDS = "scale_with_test_rows", "no_scaling", "log_odds_intercept"
+# By scaling, start of the intercept and method.
+Scaled = Mapping[tuple[str, str, str], Sample]
+
+
+def _scaled(results: Results, measure: str) -> Scaled:
+    """Numbers of every method for every scaling and start of the intercept."""
+    return {
+        (*place, method): sample
+        for place, tasks in plan.scaling_tasks(results.request).items()
+        for method, sample in _by_method(
+            simulated(found_by(tasks, results.outcomes), CORRECTED, measure)
+        ).items()
+    }
+
+
+def scaling_listing(results: Results) -> Listing | None:
+    """F1 and AUC of every method, a column for each scaling."""
+    f1s, aucs = (_scaled(results, measure) for measure in ("f1", "auc"))
+    if not f1s:
+        return None
+    lines = []
+    for method in dict.fromkeys(method for *_, method in f1s):
+        for start, words in STARTS.items():
+            if start and method not in WITH_INTERCEPT:
+                continue
+            line = {
+                "method": METHODS[method].name,
+                "intercept starts at": words if method in WITH_INTERCEPT else "none",
+            }
+            for scaling, by in SCALINGS.items():
+                place = scaling, start, method
+                line[f"z-scored by: {by}"] = (
+                    f"F1 {_level(f1s[place])}, AUC {_level(aucs[place])}" if place in f1s else "–"
+                )
+            lines.append(line)
+    preset = results.request.preset
+    return Listing(
+        "scaling",
+        "Scaling of the columns and start of the intercept",
+        "F1 of the columns (k tuned) and test AUC over the corrected protocol, with the simulated "
+        "columns not z-scored (all that the text describes), z-scored by all rows with the test "
+        "rows (the programs), or by the training rows (the corrected protocol); rows have unit "
+        f"length in all. ± is half of a 95 % interval; k* = "
+        f"{', '.join(map(str, preset.audit_sparsities))}, {preset.audit_trials} draws of each, "
+        f"{preset.audit_folds} test parts.",
+        pd.DataFrame(lines),
+        digits=0,
+    )
+
+
+def _level(sample: Sample) -> str:
+    mean = mean_of(sample)
+    return f"{mean.mean:.3f} ± {mean.half_width():.3f}"
+
+
+def about_scaling(results: Results) -> list[str]:
+    """Say what the gap between SHT-AUC and StoIHT is made of; nothing without results."""
+    found = _scaled(results, "f1")
+    ours = [found.get((scaling, "", "sht-auc"), {}) for scaling in SCALINGS]
+    theirs = {
+        start: [found.get((scaling, start, "sto-iht"), {}) for scaling in SCALINGS]
+        for start in STARTS
+    }
+    if not all([*ours, *theirs[""], *theirs[_AT_LOG_ODDS]]):
+        return []
+
+    def numbers(samples: Iterable[Sample]) -> str:
+        return ", ".join(f"{mean_of(sample).mean:.3f}" for sample in samples)
+
+    none = list(SCALINGS).index(_NONE)
+    at_zero, at_odds = theirs[""], theirs[_AT_LOG_ODDS]
+    plain = mean_of(difference_of(ours[none], at_zero[none]))
+    left = mean_of(difference_of(ours[none], at_odds[none]))
+    closed = mean_of(difference_of(at_odds[none], at_zero[none]))
+    moved = mean_of(difference_of(at_zero[list(SCALINGS).index(_PROGRAMS)], at_zero[none]))
+    text = (
+        "F1 with columns not z-scored, z-scored by all rows (the programs), and by training rows: "
+        f"SHT-AUC {numbers(ours)}; StoIHT with an intercept that starts at 0 {numbers(at_zero)}; "
+        f"StoIHT with one that starts at the log odds of the classes {numbers(at_odds)} "
+        f"({plain.draws} draws). The programs' scaling changes StoIHT by {shown(moved)} against "
+        f"none. Without z-scoring SHT-AUC is {shown(plain)} ahead; the start of the intercept "
+        f"changes StoIHT by {shown(closed)}, and {shown(left)} is left. "
+    )
+    if closed.mean > closed.half_width() and left.mean < plain.mean / 2:
+        text += (
+            "So most of the gap is that of an intercept that starts at 0 on columns that are not "
+            "centred. The squared pairwise loss has no intercept and needs none, which is a merit "
+            "of the paper's method."
+        )
+    else:
+        text += "So the start of the intercept does not explain the gap."
+    return [text]

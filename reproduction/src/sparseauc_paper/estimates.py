@@ -1,14 +1,12 @@
 """Means, differences and how well they are known."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan, sqrt
 
 import numpy as np
 from scipy.stats import norm as normal
 from scipy.stats import t as student
-
-from . import printed
 
 # Values by draw (or trial) and test part, NaN for a task that failed; samples by method and column.
 Sample = dict[tuple[int, int], float]
@@ -24,11 +22,16 @@ class Mean:
 
     mean: float
     se: float  # standard error of the mean; NaN for a single value
-    std: float  # the population deviation, as the paper prints it
+    df: float  # degrees of freedom of the standard error
     n: int
-    failed: int  # values missing because their task failed
-    df: int = 0  # degrees of freedom of the standard error
+    std: float = nan  # the population deviation, as the paper prints it
+    failed: int = 0  # values missing because their task failed
     draws: int = 0  # independent draws or trials behind the values
+
+    @property
+    def known(self) -> bool:
+        """Whether it rests on enough values to be judged."""
+        return self.n >= FEWEST and not isnan(self.half_width())
 
     def half_width(self, level: float = 0.05) -> float:
         """Half of the interval that misses the mean with probability ``level``: Student's t."""
@@ -49,10 +52,10 @@ def mean_of(sample: Sample, *, by_trial: bool = False) -> Mean:
     ``by_trial``, for trials whose values all judge the same rows, always that of trials.
     """
     finite = {key: value for key, value in sample.items() if not isnan(value)}
-    good = np.array(list(finite.values()))
-    failed = len(sample) - good.size
+    failed = len(sample) - len(finite)
     if not finite:
-        return Mean(nan, nan, nan, 0, failed)
+        return Mean(nan, nan, 0, 0, failed=failed)
+    good = np.array(list(finite.values()))
     means = np.array(list(trial_means(finite).values()))
     errors = [
         (float(units.std(ddof=1)) / sqrt(units.size), units.size - 1)
@@ -60,7 +63,7 @@ def mean_of(sample: Sample, *, by_trial: bool = False) -> Mean:
         if units.size > 1
     ]
     se, df = max(errors, default=(nan, 0))
-    return Mean(float(good.mean()), se, float(good.std()), good.size, failed, df, means.size)
+    return Mean(float(good.mean()), se, df, good.size, float(good.std()), failed, means.size)
 
 
 def resampled_mean(sample: Sample, test_share: float, *, by_trial: bool) -> Mean:
@@ -76,7 +79,7 @@ def resampled_mean(sample: Sample, test_share: float, *, by_trial: bool) -> Mean
     if values.size < 2:
         return known
     error = sqrt((1 / values.size + test_share) * float(values.var(ddof=1)))
-    return Mean(known.mean, error, known.std, known.n, known.failed, values.size - 1, known.draws)
+    return Mean(known.mean, error, values.size - 1, known.n, known.std, known.failed, known.draws)
 
 
 def trial_means(sample: Sample) -> Sample:
@@ -97,33 +100,25 @@ def unpaired_difference(one: Mean, other: Mean) -> Mean:
     parts = [(known.se**2, known.df) for known in (one, other)]
     variance = sum(square for square, _ in parts)
     terms = sum(square**2 / df for square, df in parts if df > 0)
-    df = int(variance**2 / terms) if terms > 0 else min(one.df, other.df)
-    return Mean(
-        one.mean - other.mean, sqrt(variance), nan, min(one.n, other.n), one.failed + other.failed,
-        df, min(one.draws, other.draws),
-    )  # fmt: skip
+    df = variance**2 / terms if terms > 0 else min(one.df, other.df)
+    return Mean(one.mean - other.mean, sqrt(variance), df, min(one.n, other.n))
 
 
-def difference_in_errors(
-    mine: Mean, theirs: printed.Printed, extent: printed.Extent, *, floor: bool = True
-) -> float:
-    """Difference of two means in standard errors; NaN where it rests on fewer than ten values.
+def difference_in_errors(mine: Mean, theirs: Mean) -> float:
+    """Difference from a printed mean in standard errors; NaN from fewer than ten values.
 
-    A few values that happen to agree do not make an error small: with the ``floor`` ours is at
-    least what the printed deviation makes of as many draws. The quotient is Student's t; what is
-    returned is the normal deviate of the same probability, so that 2 means the same for any number
-    of values.
+    A few values that happen to agree do not make an error small: ours is at least what the printed
+    deviation makes of as many draws. The quotient is Student's t; what is returned is the normal
+    deviate of the same probability, so that 2 means the same for any number of values.
     """
     if mine.n < FEWEST or mine.df < 1:
         return nan
-    least = theirs.std / sqrt(mine.df + 1) if floor else 0.0
-    parts = (max(mine.se, least) ** 2, mine.df), (theirs.std**2 / extent.values, extent.trials - 1)
-    variance = sum(square for square, _ in parts)
-    if not variance > 0:
+    se = max(mine.se, theirs.std / sqrt(mine.df + 1))
+    change = unpaired_difference(replace(mine, se=se), theirs)
+    if not change.se > 0:
         return nan
-    df = variance**2 / sum(square**2 / freedom for square, freedom in parts)
-    quotient = (mine.mean - theirs.mean) / sqrt(variance)
-    return float(np.sign(quotient) * normal.isf(student.sf(abs(quotient), df)))
+    quotient = change.mean / change.se
+    return float(np.sign(quotient) * normal.isf(student.sf(abs(quotient), change.df)))
 
 
 def draws_of(values: Mapping[tuple[str, str], Sample]) -> Sample:
@@ -138,6 +133,6 @@ def draws_of(values: Mapping[tuple[str, str], Sample]) -> Sample:
 
 def shown(change: Mean, digits: int = 3) -> str:
     """Show a change with its sign, and half of its 95 % interval where that is known."""
-    half = change.half_width(0.05)
+    half = change.half_width()
     text = f"{round(change.mean, digits) + 0.0:+.{digits}f}".replace("-", "−")
     return text if isnan(half) else f"{text} ± {half:.{digits}f}"

@@ -17,11 +17,13 @@ from .tuning import N_FOLDS
 
 TABLE_RATIO = 0.05
 FIGURE2_SPARSITY = 20
+COST_SPARSITY = 20
+COST_EPOCHS = 10
 
 # In the order of the report.
 EXPERIMENTS = (
     "table1", "table2", "table3", "table4", "table5",
-    "figure1", "figure2", "figure3", "figure4", "theory", "audit",
+    "figure1", "figure2", "figure3", "figure4", "theory", "audit", "times",
 )  # fmt: skip
 
 
@@ -165,6 +167,26 @@ def theory_tasks(request: Request) -> dict[TheoryKey, Task]:
     }  # fmt: skip
 
 
+def cost_tasks(request: Request) -> dict[Key, Task]:
+    """Tasks whose fits are timed, at one grid point; columns are widths of the table."""
+    preset = request.preset
+    found = {}
+    for method in request.paper_methods:
+        point = {name: [axis[len(axis) // 2]] for name, axis in preset.grids[method].items()}
+        for width in preset.cost_columns:
+            for draw in range(preset.cost_draws):
+                task = synthetic_task(
+                    preset, CORRECTED, method, fold=0, k=COST_SPARSITY, ratio=TABLE_RATIO,
+                    **request.drawn(draw),
+                )  # fmt: skip
+                if "k" in point:
+                    point["k"] = [COST_SPARSITY]
+                timed = {"grid": point, "d": width, "limits": [], "epochs": COST_EPOCHS}
+                settings = {**task.settings, **timed}
+                found[method, str(width), draw, 0] = Task("synthetic", settings)
+    return found
+
+
 @dataclass(frozen=True)
 class Measured:
     """A switch and what it is measured on: each task without it, and the same task with it."""
@@ -242,6 +264,8 @@ def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:
         yield from figure1_tasks(request).values()
     if "theory" in experiments:
         yield from theory_tasks(request).values()
+    if "times" in experiments:
+        yield from cost_tasks(request).values()
     if "audit" in experiments:
         for measured in audit_tasks(request):
             for pair in measured.pairs.values():

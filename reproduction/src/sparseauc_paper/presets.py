@@ -63,6 +63,8 @@ class Preset:
     grids: Mapping[str, Grid]  # by method
     real_grids: Mapping[str, Grid]  # those that differ on the gene data
     leukemia_batch_sizes: Axis
+    cost_columns: tuple[int, ...]  # widths of the tables on which fits are timed
+    cost_draws: int
     not_simulated: tuple[str, ...] = ()  # methods too slow for the synthetic data
 
     def synthetic_grid(self, method: str, protocol: Protocol) -> Grid:
@@ -92,7 +94,7 @@ class Preset:
             return self
         return replace(
             self, trials=trials, figure1_draws=trials, figure2_trials=trials, real_trials=trials,
-            audit_trials=trials, audit_real_trials=trials,
+            audit_trials=trials, audit_real_trials=trials, cost_draws=trials,
         )  # fmt: skip
 
 
@@ -121,7 +123,7 @@ PAPER = Preset(
     figure1_draws=10,
     figure1_epochs=300,
     theory_ratios=_RATIOS,
-    theory_tables=5,
+    theory_tables=10,
     real_trials=20,
     # Twenty pairs for each switch and method: differences of pairs need fewer draws than means.
     audit_sparsities=(40, 80),
@@ -157,6 +159,8 @@ PAPER = Preset(
         "shrunken-centroid": {"k": _REAL_KS},
     },
     leukemia_batch_sizes=tuple(range(1, 40)),
+    cost_columns=(1000, 20_000),
+    cost_draws=12,
     not_simulated=("sparse-auc",),
 )
 

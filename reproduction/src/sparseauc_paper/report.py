@@ -2,42 +2,20 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
-from . import gene_summaries, plan, printed, summaries
-from .agreement import agreement_listing, agreement_words, scatter
-from .audit import DISCREPANCIES, audit_elements, effects, what_moves
-from .claims import claims_listing, count_verdicts, judge_claims
-from .comparison import Comparison
-from .courses import figure1
+from . import figures, plan, tables
+from .audit import DISCREPANCIES, Effect, about_scaling, audit_elements, effects, what_moves
+from .claims import ANY, Judged, count_verdicts, judge_claims
 from .estimates import FEWEST, mean_of
-from .markers import marker_table
-from .methods import METHODS, PAPER_METHODS
-from .page import (
-    Element,
-    Figure,
-    Listing,
-    Note,
-    Report,
-    Section,
-)
+from .methods import METHODS
+from .page import Element, Figure, Listing, Note, Report, Section
 from .plan import Request
-from .presets import points
-from .protocols import PROTOCOLS
-from .scaling import about_scaling
-from .simulation_claims import fit_seconds
+from .results import Outcomes, Results, values_of
 from .store import Run
-from .summaries import Outcomes, table_values
-from .tasks import Task
-from .theory.measurements import SETTINGS
-from .theory.section import theory_section
-from .theory.slips import SLIPS
+from .theory.section import SLIPS, theory_section
 
 TITLE = "Stochastic Hard Thresholding Algorithms for AUC Maximization, run again"
 CITATION = (
@@ -45,53 +23,10 @@ CITATION = (
     "Maximization”, IEEE International Conference on Data Mining (ICDM), 2020, "
     "https://arxiv.org/abs/2011.02396"
 )
-PROGRAMS = "https://github.com/baojianzhou/sparse-auc"
-
-
-def make_report(
-    request: Request,
-    experiments: tuple[str, ...],
-    outcomes: Outcomes,
-    *,
-    facts: Mapping[str, str],
-    missing_data: Mapping[str, str],
-) -> Report:
-    """Assemble the report of the experiments; tasks without an outcome are left out of means."""
-    both, genes = _under_both, partial(_under_both, missing=missing_data)
-    builders: dict[str, Callable[[], list[Element]]] = {
-        "table1": lambda: _table1(request, outcomes),
-        "table2": lambda: _table2(request, outcomes),
-        "table3": lambda: genes(gene_summaries.table3, request, outcomes),
-        "table4": lambda: [marker_table("leukemia")],
-        "table5": lambda: [marker_table("colon")],
-        "figure1": lambda: list(figure1(request, outcomes)),
-        "figure2": lambda: both(summaries.figure2, request, outcomes),
-        "figure3": lambda: genes(gene_summaries.figure3, request, outcomes),
-        "figure4": lambda: genes(gene_summaries.figure4, request, outcomes),
-        "audit": lambda: audit_elements(request, outcomes),
-    }
-    sections = []
-    for name in experiments:
-        if name == "theory":
-            sections.append(_theory(request, outcomes))
-        elif elements := builders[name]():
-            sections.append(Section(f"the-{name}", _HEADINGS[name], elements))
-    if tables := [*_times(request, outcomes), *_seeds(request, outcomes)]:
-        sections.append(Section("times-and-seeds", "Times, and spread over seeds", tables))
-    anchors = {section.anchor for section in sections} | {
-        element.name
-        for section in sections
-        for element in section.elements
-        if not isinstance(element, Note) and hasattr(element, "name")
-    }
-    tasks = dict.fromkeys(plan.tasks_of(request, experiments))
-    first = [
-        Section("summary", "Summary", _summary(request, outcomes)),
-        Section("overview", "What became of its claims", _overview(request, outcomes, anchors)),
-    ]
-    return Report(TITLE, _lead(request, tasks, outcomes), [*first, *sections], dict(facts))
-
-
+PROGRAMS = (
+    "https://github.com/baojianzhou/sparse-auc, read at commit 2f338cd (the commit that made the "
+    "printed numbers is not known; no seeds were kept)"
+)
 # What a section shows; its tables and figures have the paper's numbers in their titles.
 _HEADINGS = {
     "table1": "Ranking on the simulation",
@@ -104,15 +39,78 @@ _HEADINGS = {
     "figure3": "Ranking on gene data for every k",
     "figure4": "Known markers among the genes chosen",
     "audit": "Where paper and programs disagree, and what it does",
+    "times": "Times",
 }
 
 
-def _lead(request: Request, tasks: Collection[Task], outcomes: Outcomes) -> str:
-    preset = request.preset
-    text = (
-        f"{CITATION}. Its programs: {PROGRAMS} (the commit that made the printed numbers is not "
-        "known; no seeds were kept)."
-    )
+def make_report(
+    request: Request,
+    experiments: tuple[str, ...],
+    outcomes: Outcomes,
+    *,
+    facts: Mapping[str, str],
+    missing_data: Mapping[str, str],
+) -> Report:
+    """Assemble the report of the experiments; tasks without an outcome are left out of means."""
+    results = Results(request, outcomes)
+    measured = effects(results)
+    claims = judge_claims(results)
+    absent = [
+        Note(f"The {name} data is not available, so its numbers are missing: {reason}", "caution")
+        for name, reason in missing_data.items()
+    ]
+    builders: dict[str, Callable[[], Sequence[Element | None]]] = {
+        "table1": lambda: [_bayes(results), *_under_both(tables.table1, results)],
+        "table2": lambda: _table2(results),
+        "table3": lambda: [*absent, *_under_both(tables.table3, results)],
+        "table4": lambda: [tables.marker_table("leukemia")],
+        "table5": lambda: [tables.marker_table("colon")],
+        "figure1": lambda: figures.figure1(results),
+        "figure2": lambda: _under_both(figures.figure2, results),
+        "figure3": lambda: [*absent, *_under_both(figures.figure3, results)],
+        "figure4": lambda: [*absent, *_under_both(figures.figure4, results)],
+        "audit": lambda: audit_elements(results, measured),
+        "times": lambda: [tables.times_table(results)],
+    }
+    sections = []
+    for name in experiments:
+        if name == "theory":
+            sections.append(theory_section(request.preset.theory_ratios, results.theory))
+        elif elements := _there(builders[name]()):
+            sections.append(Section(f"the-{name}", _HEADINGS[name], elements))
+    anchors = {section.anchor for section in sections} | {
+        element.name
+        for section in sections
+        for element in section.elements
+        if not isinstance(element, Note)
+    }
+    first = [
+        Section("summary", "Summary", _summary(results, claims)),
+        Section(
+            "overview", "What became of its claims", _overview(results, claims, anchors, measured)
+        ),
+    ]
+    lead = _lead(results, experiments, facts.get("commit", "not known"))
+    return Report(TITLE, lead, [*first, *sections], dict(facts))
+
+
+def _there(elements: Sequence[Element | None]) -> list[Element]:
+    return [element for element in elements if element is not None]
+
+
+def _under_both(
+    show: Callable[[Results, str], tables.Comparison | Figure], results: Results
+) -> list[Element]:
+    """Show something under the chosen protocol and the other, where there are results."""
+    protocols = (results.request.protocol, results.request.other_protocol)
+    both = [show(results, protocol) for protocol in protocols]
+    return [element for element in both if len(element.frame)]
+
+
+def _lead(results: Results, experiments: tuple[str, ...], commit: str) -> str:
+    request, outcomes = results.request, results.outcomes
+    text = f"{CITATION}. Its programs: {PROGRAMS}. This page was computed at {commit}."
+    tasks = dict.fromkeys(plan.tasks_of(request, experiments))
     wanted = Counter(map(plan.subject, tasks))
     missing = Counter(plan.subject(task) for task in tasks if task not in outcomes)
     if missing:
@@ -121,7 +119,7 @@ def _lead(request: Request, tasks: Collection[Task], outcomes: Outcomes) -> str:
             f"\n\nMissing: {', '.join(parts)}. Entries that rest on fewer values for it say so. "
             "The command below goes on from what is there."
         )
-    if preset.name != "paper":
+    if request.preset.name != "paper":
         text += (
             "\n\nGrids are coarser and draws fewer than in the full run: single numbers are rough. "
             "`--preset paper` has the full grids."
@@ -129,238 +127,143 @@ def _lead(request: Request, tasks: Collection[Task], outcomes: Outcomes) -> str:
     return text
 
 
-def _summary(request: Request, outcomes: Outcomes) -> list[Element]:
+def _summary(results: Results, claims: Sequence[Judged]) -> list[Element]:
     """Half a page in plain words, made from the numbers; then the agreement with print."""
-    preset = request.preset
-    elements: list[Element] = [
+    elements: list[Element | None] = [
         Note(
             "SHT-AUC chooses at most k columns of a table whose linear score ranks positive rows "
             "above negative ones. The paper compares it with six other methods on simulated data "
             "and on two gene tables. All methods were implemented anew, and the experiments run "
             "in two ways: as in the authors' programs, errors included (the published "
             "protocol), and without these errors, so that nothing is learned from test rows (the "
-            f"corrected protocol). This report rests on the preset {preset.name}, "
-            f"{_work(outcomes)}."
+            f"corrected protocol). This report rests on the preset {results.request.preset.name}, "
+            f"{_work(results.outcomes)}."
         )
     ]
-    if words := agreement_words(request, outcomes):
+    if words := tables.agreement_words(results):
         elements.append(Note(" ".join(words), "finding"))
-    claims = judge_claims(request, outcomes)
-    if counted := count_verdicts(claims):
-        elements.append(Note(f"Its claims, judged one by one below. {counted}"))
-    elements += [Note(text, "finding") for text in about_scaling(request, outcomes)]
-    elements.append(
-        Note(
-            "Theory: with the constants of Theorem 2 the contraction factor κ of Theorem 1 is "
-            "above 1 for every number of rows, so that together they promise nothing. "
-            f"{len(SLIPS)} places where statement and proof part ways are listed in the part on "
-            "theory."
-        )
+    elements.append(Note(f"Its claims, judged one by one below. {count_verdicts(claims)}"))
+    elements += [Note(text, "finding") for text in about_scaling(results)]
+    return _there(
+        [
+            *elements,
+            Note(
+                "Theory: where Theorem 1's condition κ < 1 is met, its bound is measured below. "
+                "The condition is not met by the printed constants of Theorem 2, for any number "
+                f"of rows. {len(SLIPS)} places where statement and proof part ways are listed."
+            ),
+            Note(_LEFT_OUT),
+            figures.scatter(results),
+            tables.agreement_listing(results),
+            tables.single_values(results),
+        ]
     )
-    elements.append(
-        Note(
-            "What could not be reproduced, and why. The draws themselves: the programs set no "
-            "seed, so that only means can be compared. The figures number by number: only pictures "
-            "exist. The Jaccard index as printed: the programs compute none, and a part of the "
-            "printed ones contradicts the printed F1. The elastic net in the authors' way: it is "
-            "in the text and not in the programs' tables. Claims without a measurable statement, "
-            "such as being the first of its kind or more robust, are not judged."
-        )
-    )
-    if (picture := scatter(request, outcomes)) is not None:
-        elements.append(picture)
-    if (table := agreement_listing(request, outcomes)) is not None:
-        elements.append(table)
-    return elements
 
 
-def _overview(request: Request, outcomes: Outcomes, anchors: Collection[str]) -> list[Element]:
-    """Judge the claims, and say what else came out: order of methods, empty fits, audit."""
-    elements: list[Element] = [
-        claims_listing(judge_claims(request, outcomes), anchors),
-        *_about_order(request, outcomes),
-        *_about_empty_fits(request, outcomes),
-        Note(
-            f"Audit: {len(DISCREPANCIES)} places where paper and programs disagree. "
-            f"{what_moves(effects(request, outcomes))}"
-        ),
+_LEFT_OUT = (
+    "What could not be reproduced, and why. The draws themselves: the programs set no seed, so "
+    "that only means can be compared. The figures number by number: only pictures exist. The "
+    "Jaccard index as printed: the programs compute none, and a part of the printed ones "
+    "contradicts the printed F1. The elastic net in the authors' way: it is in the text and not in "
+    "the programs' tables. Claims without a measurable statement, such as being the first of its "
+    "kind or more robust, are not judged."
+)
+
+
+def _overview(
+    results: Results,
+    claims: Sequence[Judged],
+    anchors: Collection[str],
+    measured: Sequence[Effect],
+) -> list[Element]:
+    """Show the claims, and say what else came out: empty fits, audit, failures."""
+    audited = f"Audit: {len(DISCREPANCIES)} places where paper and programs disagree. "
+    elements: list[Element | None] = [
+        claims_listing(claims, anchors),
+        _about_empty_fits(results),
+        Note(audited + what_moves(measured)),
     ]
-    failed = sum(outcome.error is not None for outcome in outcomes.values())
+    failed = sum(outcome.error is not None for outcome in results.outcomes.values())
     if failed:
         text = f"{failed} tasks failed; the tables say where. Running again tries them again."
         elements.append(Note(text, "caution"))
-    return elements
+    return _there(elements)
 
 
-def _times(request: Request, outcomes: Outcomes) -> list[Listing]:
-    """Processor time of a fit of the simulation, for each method."""
-    seconds = {key: np.median(many) for key, many in fit_seconds(request, outcomes).items()}
-    if not seconds:
-        return []
-    ours = seconds.get("sht-auc", np.nan)
-    lines = [
-        {
-            "method": METHODS[key].name,
-            "a fit, seconds": float(spent),
-            "times SHT-AUC": float(spent / ours),
-            "grid points": len(points(request.preset.grids[key])),
-        }
-        for key, spent in seconds.items()
-    ]
-    preset = request.preset
-    return [
-        Listing(
-            "times",
-            "Time of a fit",
-            f"Median processor time of a final fit of the simulation ({preset.n * 4 // 5} rows, "
-            f"{preset.d} columns, {preset.epochs} epochs) on one core, with the parameters that "
-            "were chosen; tuning fits every grid point five times. The paper reports no times.",
-            pd.DataFrame(lines),
-            formats={"a fit, seconds": "#.2g", "times SHT-AUC": "#.2g"},
-        )
-    ]
-
-
-def _seeds(request: Request, outcomes: Outcomes) -> list[Listing]:
-    """Means of Tables I and II seed by seed."""
-    seeds = request.preset.seeds
-    found = {
-        measure: table_values(request, request.protocol, measure, outcomes)
-        for measure in ("auc", "f1")
-    }
+def claims_listing(claims: Sequence[Judged], anchors: Collection[str]) -> Listing:
+    """Make the table of claims for the front page; evidence that is shown there is a link."""
     lines = []
-    for method in dict.fromkeys(method for method, _ in found["auc"]):
-        line: dict[str, Any] = {"method": METHODS[method].name}
-        for seed in range(seeds):
-            means = [
-                np.mean(
-                    [
-                        value
-                        for (key, _), sample in values.items()
-                        for (draw, _), value in sample.items()
-                        if key == method and draw % seeds == seed and not np.isnan(value)
-                    ]
-                    or [np.nan]
-                )
-                for values in found.values()
-            ]
-            line[f"seed {request.seed + seed}"] = (
-                "–" if np.isnan(means[0]) else f"{means[0]:.3f}, {means[1]:.3f}"
-            )
-        lines.append(line)
-    if not lines:
-        return []
-    return [
-        Listing(
-            "seeds",
-            f"Tables I and II seed by seed, {request.protocol} protocol",
-            "Test AUC and F1 (k tuned), means over all k*. Draws are taken from the seeds in turn.",
-            pd.DataFrame(lines),
-            digits=0,
+    for claim, verdicts in claims:
+        words = [f"“{claim.quotation}”"] if claim.quotation else []
+        words += [f"({claim.judged})"] if claim.judged else []
+        words += [f"Remark: {claim.remark}"] if claim.remark else []
+        shown = {name: str(verdict) for name, verdict in verdicts.items()}
+        link = f"[{claim.evidence}](#{claim.anchor})"
+        lines.append(
+            {
+                "the paper": " ".join(words),
+                "published protocol": shown.get(ANY, shown.get("published", "–")),
+                "corrected protocol": "the same" if ANY in shown else shown["corrected"],
+                "evidence": link if claim.anchor in anchors else claim.evidence,
+            }
         )
-    ]
+    return Listing(
+        "claims",
+        "The paper's claims, one by one",
+        f"{count_verdicts(claims)}\n\n"
+        "± is half of a 95 % interval. Simulation: Student's t over draws, differences taken draw "
+        "by draw; the error is that of draws or that of values, whichever is larger. Genes: the "
+        "first ± is corrected for splits that share their rows (Nadeau and Bengio) and speaks of "
+        "other patients like these; the second speaks of these patients alone. "
+        "“Better” holds where the whole interval of the difference is above 0 against every rival. "
+        "It does not hold where, against some rival, the interval is below 0. It is smaller than "
+        "printed where the interval contains 0 and our difference lies below the printed one by "
+        "more than the errors of both allow. Intervals that speak against a claim are widened for "
+        "the number of rivals (Bonferroni). It cannot be told otherwise, from fewer than "
+        f"{FEWEST} values, or without a rival. What is not measured is called a remark. An "
+        "interval misses the truth once in twenty times: some verdicts are wrong by chance.",
+        pd.DataFrame(lines),
+        digits=0,
+    )
 
 
-def _table2(request: Request, outcomes: Outcomes) -> list[Element]:
-    elements = _under_both(summaries.table2, request, outcomes)
-    if request.protocol == "corrected" or outcomes:
-        given = summaries.table2(request, "corrected", outcomes, given=True)
-        if len(given.cells):
-            elements.insert(1, given)
-    return elements
+def _table2(results: Results) -> list[Element]:
+    elements = _under_both(tables.table2, results)
+    given = tables.table2(results, "corrected", given=True)
+    return [*elements[:1], *([given] if given.cells else []), *elements[1:]]
 
 
-def _about_order(request: Request, outcomes: Outcomes) -> list[Note]:
-    """How our order of the seven methods agrees with the printed one."""
-    parts = [
-        f"{correlation:.2f} under the {protocol} protocol"
-        for protocol in PROTOCOLS
-        if not np.isnan(correlation := correlation_with_paper(request, protocol, outcomes))
-    ]
-    if not parts:
-        return []
-    text = "Order of the seven methods by mean AUC over Table I against the printed order, Spearman"
-    return [Note(f"{text}: {', '.join(parts)}.")]
-
-
-def correlation_with_paper(request: Request, protocol: str, outcomes: Outcomes) -> float:
-    """Spearman correlation of our order of the seven methods with the printed one.
-
-    Over the k* for which all of them have results; NaN where one has fewer than ten in all.
-    """
-    values = table_values(request, protocol, "auc", outcomes)
-    columns = [
-        column
-        for column in printed.AUC["sht-auc"]
-        if all(mean_of(values.get((method, column), {})).n for method in PAPER_METHODS)
-    ]
-    counts = [sum(mean_of(values[m, c]).n for c in columns) for m in PAPER_METHODS]
-    if min(counts) < FEWEST:
-        return float("nan")
-    ours = [np.mean([mean_of(values[m, c]).mean for c in columns]) for m in PAPER_METHODS]
-    theirs = [np.mean([printed.AUC[m][c].mean for c in columns]) for m in PAPER_METHODS]
-    return float(spearmanr(ours, theirs).statistic)
-
-
-def _about_empty_fits(request: Request, outcomes: Outcomes) -> list[Note]:
-    """How many answers of the convex methods lose all coefficients to the cut at 0.001."""
-    parts = []
-    for method in (m for m in METHODS.values() if m.truncated and m.in_tables):
-        results = [
-            outcomes[task].result
-            for (key, *_), task in plan.table_tasks(request, "published").items()
-            if key == method.key and task in outcomes
-        ]
-        empty = [r["auc"] for r in results if r is not None and r["columns"] == 0]
-        if empty:
-            parts.append(f"{method.name} {len(empty)} of {len(results)} (AUC {np.mean(empty):.3f})")
-    if not parts:
-        return []
-    return [
-        Note(
-            "Published protocol: coefficients below 0.001 are set to 0 before the test AUC. Fits "
-            "that have none left, and so count as AUC 0.5 and F1 0, with their mean AUC before "
-            f"the cut: {', '.join(parts)}. The corrected protocol ranks by all coefficients and "
-            "takes the k largest as the columns, with k tuned or k* given.",
-            "caution",
-        )
-    ]
-
-
-def _under_both(
-    show: Callable[[Request, str, Outcomes], Comparison | Figure],
-    request: Request,
-    outcomes: Outcomes,
-    missing: Mapping[str, str] = MappingProxyType({}),
-) -> list[Element]:
-    """Show something under the chosen protocol and the other, where there are results."""
-    notes = [
-        Note(f"The {name} data is not available, so its numbers are missing: {reason}", "caution")
-        for name, reason in missing.items()
-    ]
-    protocols = (request.protocol, request.other_protocol)
-    both = [show(request, protocol, outcomes) for protocol in protocols]
-    return [*notes, *(element for element in both if len(element.frame))]
-
-
-def _theory(request: Request, outcomes: Outcomes) -> Section:
-    measured: dict[str, dict[float, list[Any]]] = {name: {} for name in SETTINGS}
-    for (name, ratio, _), task in plan.theory_tasks(request).items():
-        if task in outcomes and (result := outcomes[task].result) is not None:
-            measured[name].setdefault(ratio, []).append(result)
-    return theory_section(request.preset.theory_ratios, **measured)
-
-
-def _table1(request: Request, outcomes: Outcomes) -> list[Element]:
-    tasks = plan.table_tasks(request, request.protocol)
-    values = summaries.synthetic_values(tasks, outcomes, lambda result: float(result["bayes_auc"]))
+def _bayes(results: Results) -> Note | None:
+    values = values_of(results.tables["corrected"], lambda result: result["bayes_auc"])
     best = {column: mean_of(sample).mean for (_, column), sample in values.items()}
-    elements = _under_both(summaries.table1, request, outcomes)
-    if best:
-        text = ", ".join(f"{auc:.3f} at k* = {k}" for k, auc in best.items())
-        note = f"No score can have a larger AUC on fresh rows than {text} (Bayes)."
-        elements.insert(0, Note(note))
-    return elements
+    if not best:
+        return None
+    text = ", ".join(f"{auc:.3f} at k* = {k}" for k, auc in best.items())
+    return Note(f"No score can have a larger AUC on fresh rows than {text} (Bayes).")
+
+
+def _about_empty_fits(results: Results) -> Note | None:
+    """How many answers of the convex methods lose all coefficients to the cut at 0.001."""
+    aucs: dict[str, list[float]] = {}
+    fits: Counter[str] = Counter()
+    for (method, *_), result in results.tables["published"].items():
+        if METHODS[method].truncated and result is not None:
+            fits[method] += 1
+            if result["columns"] == 0:
+                aucs.setdefault(method, []).append(result["auc"])
+    if not aucs:
+        return None
+    parts = [
+        f"{METHODS[method].name} {len(empty)} of {fits[method]} (AUC {np.mean(empty):.3f})"
+        for method, empty in aucs.items()
+    ]
+    return Note(
+        "Published protocol: coefficients below 0.001 are set to 0 before the test AUC. Fits that "
+        "have none left, and so count as AUC 0.5 and F1 0, with their mean AUC before the cut: "
+        f"{', '.join(parts)}. The corrected protocol ranks by all coefficients and takes the k "
+        "largest as the columns, with k tuned or k* given.",
+        "caution",
+    )
 
 
 def _work(outcomes: Outcomes) -> str:
@@ -387,6 +290,7 @@ def facts_of(
     }
     facts = {
         "command": command,
+        "commit": " and ".join(dict.fromkeys(run.revision for run in runs)) or "not known",
         "seeds": f"{request.seed} to {request.seed + request.preset.seeds - 1}, in turn",
         "data": ", ".join(f"{name} (SHA-256 {digest}…)" for name, digest in data.items())
         or "simulated only",

@@ -18,7 +18,7 @@ from sparseauc_paper.theory.constants import (
     tolerance,
     tolerance_parameter,
 )
-from sparseauc_paper.theory.slips import SLIPS
+from sparseauc_paper.theory.section import SLIPS
 
 ratios = st.floats(0.001, 0.5)
 deviations = st.floats(0.05, 1.0)

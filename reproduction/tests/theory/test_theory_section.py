@@ -9,7 +9,7 @@ from sparseauc_paper.presets import QUICK
 from sparseauc_paper.report import make_report
 from sparseauc_paper.runner import compute
 from sparseauc_paper.theory.measurements import EASY, PAPER, Setting, grouped, theory_task
-from sparseauc_paper.theory.slips import SLIPS
+from sparseauc_paper.theory.section import SLIPS
 
 pytest.importorskip("pandas")
 
@@ -123,7 +123,7 @@ def test_notes_state_the_numbers_listed(section, listings):
     assert grouped(int(listings["theory-printed"]["rows needed"].iloc[0])) in text
     assert f"{paper['κ ≥'].min():.2f} to {paper['κ ≥'].max():.2f}" in text
     assert f"at most {easy['κ ≤'].max():.2f} for certain" in text
-    assert "Theorem 1 says nothing there" in text
+    assert "Theorem 1's condition is not met there" in text
     assert "holds in every step" in text
     assert "nan" not in text
     assert "inf" not in text

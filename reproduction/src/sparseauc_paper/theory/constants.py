@@ -14,7 +14,7 @@ which is where k is large beside k*, and larger the worse ρ is.
 Theorem 2. If all rows are drawn from one N(0, Σ) with variances of at most 1, then with high
 probability ρ⁻ and ρ⁺ may be taken from (n, d, s, r, b, Σ) alone.
 
-The functions here are the formulas *as printed*; each says when it is meaningful. ``slips.py``
+The functions here are the formulas *as printed*; each says when it is meaningful. ``slips.csv``
 lists where statement and proof part ways, ``empirical.py`` measures the same constants on data.
 """
 
