@@ -84,7 +84,6 @@ FIRST = (
 )  # fmt: skip
 # Modules that serve others of this package; their names may change without notice.
 INTERNAL = {
-    "sparseauc.choosing",
     "sparseauc.cross_validation",
     "sparseauc.defaults",
     "sparseauc_app.cli",

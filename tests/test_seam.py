@@ -26,8 +26,13 @@ class LeastSquares(Quadratic):
     """F(w) = Σ (y − Xw)² / Σ y², with X and y less their means."""
 
     def __init__(self, X, y):
-        self.X, self.y = X - X.mean(axis=0), y - y.mean()
+        self.middle = X.mean(axis=0)
+        self.X, self.y = X - self.middle, y - y.mean()
         self.total = self.y @ self.y
+
+    @property
+    def centre(self):
+        return self.middle
 
     @property
     def delta(self):
@@ -52,8 +57,7 @@ class Regression:
     def training_sets(self, table, chunks, plan):
         rows = [np.flatnonzero(plan.training_weights(i)) for i in range(len(plan.training))]
         sets = [LeastSquares(table[some], self.y[some]) for some in rows]
-        centres = [table[some].mean(axis=0) for some in [*rows, slice(None)]]
-        return TrainingSets(sets, LeastSquares(table, self.y), centres)
+        return TrainingSets(sets, LeastSquares(table, self.y))
 
     def validate(self, chunks, plan, models, n_threads=1):
         judged = [each for validated in plan.rounds for each in rows_by_number(validated)]

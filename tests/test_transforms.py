@@ -15,7 +15,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, choosing
+from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, cross_validation
 from sparseauc.cross_validation import cross_validate
 from sparseauc.datasets import make_outbreak
 from sparseauc.folds import SplitPlan
@@ -295,11 +295,11 @@ def test_what_gains_nothing_on_the_first_folds_is_not_tried_on_others(table, gai
     X, y = table()
     tried = []
 
-    def search(task, *, transforms, **settings):
+    def search(task, transforms):
         tried.append((transforms is not None, len(task.plan.training)))
-        return cross_validate(task, transforms=transforms, **settings)
+        return cross_validate(task, transforms)
 
-    monkeypatch.setattr(choosing, "cross_validate", search)
+    monkeypatch.setattr(cross_validation, "cross_validate", search)
     model = SparseAUCClassifierCV([1, 2, 3], log=False).fit(X, y)
     assert model.n_splits_ > 5
     every = [(False, model.n_splits_), (True, 5), (True, model.n_splits_)]

@@ -1,7 +1,8 @@
 """Checks of tables, labels, scores and weights: an error names the first that cannot be used."""
 
-from numbers import Real
-from typing import Any
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 
 from .errors import InputError
 from .utils.arrays import import_torch, is_tensor
-from .utils.types import Array, Mask
+from .utils.types import Array, Indices, Mask
 
 
 def first_bad(bad: Any) -> int | None:
@@ -126,6 +127,60 @@ def check_each_class_weighs(
                 f"sample_weight is zero on all rows of class {label!r}: give at least one row of "
                 "each class a positive weight"
             )
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Rows of weight above 0, among all that were given; the others are as good as absent.
+
+    Attributes
+    ----------
+    index : ndarray of int
+        Their numbers, ascending.
+    n_given : int
+    """
+
+    index: Indices
+    n_given: int
+
+    @classmethod
+    def by_weight(cls, weight: Array | None, n: int) -> Self:
+        """Find the rows that count, of ``n``."""
+        return cls(np.arange(n) if weight is None else np.flatnonzero(weight > 0), n)
+
+    @property
+    def are_all(self) -> bool:
+        """Whether every row counts."""
+        return self.index.size == self.n_given
+
+    def take(self, values: Any, name: str) -> Any:
+        """Take what was given for every row, such as its group; None if nothing was."""
+        if values is None or self.are_all:
+            return values
+        array = np.asarray(values)
+        if array.shape != (self.n_given,):
+            raise InputError(
+                f"{name} must label each of the {self.n_given} rows, got shape {array.shape}"
+            )
+        return array[self.index]
+
+    def number_splits(self, cv: Any) -> Any:
+        """Number the rows of given splits as these rows; leave splitters and numbers of folds."""
+        if self.are_all or cv is None or isinstance(cv, Integral) or hasattr(cv, "split"):
+            return cv
+        place = np.full(self.n_given, -1)
+        place[self.index] = np.arange(self.index.size)
+        return [
+            tuple(part[part >= 0] for part in (place[train], place[test])) for train, test in cv
+        ]
+
+    def spread(self, values: Array) -> Array:
+        """Give values of these rows a place among all rows, with NaN for the others."""
+        if self.are_all:
+            return values
+        spread = np.full(self.n_given, np.nan)
+        spread[self.index] = values
+        return spread
 
 
 def refuse_masked(name: str, values: Any) -> None:

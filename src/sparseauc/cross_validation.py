@@ -1,43 +1,48 @@
-"""Cross-validating the path over k and ridge: one way for arrays, files, clusters and devices.
+"""Cross-validating the path over k and ridge, and choosing a model by it.
 
-Moments of the training rows of every split come from the outcome: gathered in chunks and merged
-from the folds, or referring to a wide table in memory. All models of a split are found from its
-moments alone, and scored on its validation rows by the outcome. Nothing of a validation row enters
-the choice of columns.
+One way for arrays, files, clusters and devices. Moments of the training rows of every split come
+from the outcome: gathered in chunks and merged from the folds, or referring to a wide table in
+memory. All models of a split are found from its moments alone, and scored on its validation rows by
+the outcome. Nothing of a validation row enters the choice of columns, nor what is learned of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.stats import rankdata
 
 from .chunks import Chunks, KeptColumns, SequentialChunks, TableInMemory
-from .defaults import LOGISTIC_RIDGES, PATH_LENGTHS_BEYOND
-from .folds import SplitPlan, rows_by_number
+from .defaults import CLIP, LEAST_GAINS, LOGISTIC_RIDGES, PATH_LENGTHS_BEYOND
+from .errors import InputError
+from .folds import SplitPlan, fold_standard_error, rows_by_number
 from .held_out import Models, OutOfFold, narrow
 from .moments.base import Quadratic
 from .outcome import Binary, Outcome, TrainingSets
-from .path import Progress, SparseAUCPath, blas_threads, count_steps, find_paths
+from .path import ChosenList, Progress, SparseAUCPath, blas_threads, count_steps, find_paths
+from .rules import Rule, choose, smooth_over_lengths
 from .solvers.logistic import logistic_regressions
 from .solvers.restrictions import Restrictions
-from .transforms import Transform
+from .transforms import Transform, is_small, learn_transforms
 from .utils.types import Array, Indices
 
 # Lengths of lists whose logistic coefficients are fitted at a time.
 _LENGTHS_AT_A_TIME = 12
 # Numbers in a table from which on several threads of BLAS are worth their while.
 _LARGE = 2**25
+# Largest number of values of the tables of all folds together, each transformed on its own.
+_MOST_VALUES = 2**26
 
 Kind = Literal["auc", "logistic"]
 
 
 @dataclass(frozen=True, eq=False)
 class CVTask:
-    """Rows, their splits, and the models to compare.
+    """Rows, their splits, the models to compare, and how to choose among them.
 
     Attributes
     ----------
@@ -48,6 +53,16 @@ class CVTask:
         Ascending; ``ks`` may be one and the same where budgets ascend.
     restrictions : Restrictions
         With a budget for each k, if there are budgets.
+    rule : str or callable
+        Chooses among the models that cross-validation has scored.
+    clip, log
+        As of ``SparseAUCClassifierCV``.
+    kinds : tuple of str, optional
+        Kinds of coefficients that are compared; of least loss alone without.
+    smoothing : int
+        How often mean scores are smoothed over lengths before models are compared.
+    n_jobs, verbose
+        As of ``SparseAUCClassifierCV``.
     """
 
     X: Any
@@ -56,6 +71,158 @@ class CVTask:
     ks: Indices
     alphas: Array
     restrictions: Restrictions
+    rule: str | Rule = "best"
+    clip: Literal["auto"] | float | None = None
+    log: Literal["auto"] | bool = False
+    kinds: tuple[Kind, ...] | None = None
+    smoothing: int = 0
+    n_jobs: int | None = None
+    verbose: int | Progress = 0
+
+    @property
+    def progress(self) -> Progress | None:
+        """What is called with the stage of the fit, its steps done and their number."""
+        return self.verbose if callable(self.verbose) else None
+
+    def with_lengths(self, n_ks: int) -> CVTask:
+        """Keep the first lengths."""
+        restrictions = self.restrictions
+        if restrictions.budgets is not None:
+            restrictions = replace(restrictions, budgets=restrictions.budgets[:n_ks])
+        return replace(self, ks=self.ks[:n_ks], restrictions=restrictions)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Model that cross-validation chose, fitted to all rows.
+
+    Attributes
+    ----------
+    found : CVResult
+        Cross-validation of the columns as the model takes them.
+    k : int
+        Number of columns, or of groups; with several budgets, those of the list.
+    alpha : float
+        Its ridge.
+    budget : float or None
+        What the list may cost.
+    path : SparseAUCPath
+        The lists of all k on all rows, at the ridge chosen.
+    chosen : ChosenList
+        Its list and coefficients, on all rows.
+    rounds : ndarray of shape (n, n_rounds)
+        Score of each row by models fitted without it; NaN where a round has none.
+    """
+
+    found: CVResult
+    k: int
+    alpha: float
+    budget: float | None
+    path: SparseAUCPath
+    chosen: ChosenList
+    rounds: Array
+
+    @property
+    def out_of_fold_scores(self) -> Array:
+        """Mean out-of-fold score of each row."""
+        return mean_over_rounds(self.rounds)
+
+
+def choose_by_validation(task: CVTask) -> Choice:
+    """Choose a model by cross-validation and fit it to all rows."""
+    while True:
+        found = _try_transforms(task)
+        family = found.family
+        alpha = float(family.alphas[found.place])
+        path = found.path_at(alpha)
+        solution = path.solutions[0][found.place]
+        restrictions = task.restrictions
+        lost = restrictions.lost(solution.support, solution.coef)
+        if lost.size == 0:
+            break
+        # Lists of the folds, too, are without required columns that can have no coefficient.
+        task = replace(task, restrictions=restrictions.without_fixed(lost))
+    quadratic = found.folds.sets.everything
+    chosen = ChosenList.of_solution(solution, quadratic, path.scale, restrictions, np.float64)
+    if family.kind == "logistic":
+        coef = chosen.coef.copy()
+        coef[solution.support] = found.folds.logistic_coef(
+            solution.support, float(family.ridges[found.place])
+        )
+        chosen = replace(chosen, coef=coef)
+    k = int(path.ks[found.place])
+    budget = None
+    if restrictions.budgets is not None:
+        budget = float(restrictions.budgets[found.place])
+        if np.unique(restrictions.budgets).size > 1:
+            k = restrictions.count(np.flatnonzero(chosen.coef))
+        chosen = replace(chosen, restrictions=replace(restrictions, budgets=np.array([budget])))
+    return Choice(found, k, alpha, budget, path, chosen, found.out_of_fold(family, found.place))
+
+
+def _try_transforms(task: CVTask) -> CVResult:
+    """Search with columns as they are, then logged and then clipped, as far as is to be tried.
+
+    Where folds are repeated, what does not raise the mean score of the first ones ends there.
+    """
+    clip = None if task.clip == "auto" else task.clip
+    log = task.log is True
+    _check_array(task.X, clip=clip, log=log)
+    transforms = None if clip is None and not log else _learn_transforms(task, clip, log)
+    best = cross_validate(task, transforms)
+    first = replace(task, plan=task.plan.first_round())
+    for name in _transforms_to_try(task):
+        with_log = log or name == "log"
+        with_clip = CLIP if name == "clip" else clip
+        if first.plan is not task.plan and _improve(first, name, with_clip, with_log, best) is None:
+            continue
+        found = _improve(task, name, with_clip, with_log, best, LEAST_GAINS[name])
+        if found is not None:
+            best = found
+            clip = with_clip
+            log = with_log
+    return best
+
+
+def _check_array(X: Any, **asked: Any) -> None:
+    """Refuse to transform tables whose columns are not at hand."""
+    if isinstance(X, np.ndarray):
+        return
+    for name, given in asked.items():
+        if given not in (None, False):
+            raise InputError(
+                f"{name}={given} needs quantiles of whole columns: give X as an array or a "
+                f"data frame, or transform it beforehand and leave {name} out"
+            )
+
+
+def _transforms_to_try(task: CVTask) -> list[str]:
+    """Name the transforms that are tried by default; arrays alone are transformed."""
+    X = task.X
+    if not isinstance(X, np.ndarray):
+        return []
+    n_tables = len(task.plan.training) + 1
+    small = is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
+    asked = {"log": task.log, "clip": task.clip}
+    return [name for name in LEAST_GAINS if small and asked[name] == "auto"]
+
+
+def _improve(
+    task: CVTask, name: str, clip: float | None, log: bool, best: CVResult, least: float = 0.0
+) -> CVResult | None:
+    """Cross-validate with one transform more; None if it changes no column, or gains too little."""
+    transforms = _learn_transforms(task, clip, log)
+    if not any(one.logs if name == "log" else one.clips for one in transforms):
+        return None
+    found = cross_validate(task, transforms)
+    return found if found.gains(best, least) else None
+
+
+def _learn_transforms(task: CVTask, clip: float | None, log: bool) -> list[Transform]:
+    """Learn the transforms of each split from its training rows, and that of all rows."""
+    return learn_transforms(
+        task.X, task.plan.all_weights, clip=clip, log=log, heavy_only=task.clip == "auto"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,73 +248,69 @@ class Family:
     scores: Array
     models: Sequence[tuple[Sequence[Models], int]]
 
-    def shortened(self, n_ks: int) -> Self:
-        """Keep the first lengths."""
-        return replace(
-            self,
-            alphas=self.alphas[:n_ks],
-            ridges=self.ridges[:n_ks],
-            scores=self.scores[:, :n_ks],
-            models=self.models[:n_ks],
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class CVResult:
-    """All models of every split, and their scores on its validation rows.
+    """All models of every split, their scores on its validation rows, and the one chosen.
 
     Attributes
     ----------
-    ks : ndarray
-        As far as they were tried.
+    folds : Folds
+        Rows and columns as each split took them, with the lengths that were tried.
     families : list of Family
         Of each ridge, the largest first, and then the logistic ones.
     score_error : float
         How far scores may be off.
+    full_path : SparseAUCPath or None
+        Of all rows, where it was found along.
+    results : dict of str to ndarray
+        Scores of all models, as ``GridSearchCV`` has them.
+    index : int
+        Of the model that the rule chose among these.
     """
 
-    ks: Indices
+    folds: Folds
     families: list[Family]
     score_error: float
-    folds: _Folds
-    full_path: SparseAUCPath | None  # of all rows, where it was found along
+    full_path: SparseAUCPath | None
+    results: dict[str, Any]
+    index: int
 
     @property
-    def n_splits(self) -> int:
-        """Number of splits."""
-        return len(self.folds.task.plan.training)
+    def family(self) -> Family:
+        """Family of the model chosen."""
+        return self.families[self.index % len(self.families)]
 
     @property
-    def quadratic(self) -> Quadratic:
-        """The quadratic of all rows."""
-        return self.folds.sets.everything
+    def place(self) -> int:
+        """Place of its list on the path."""
+        return self.index // len(self.families)
+
+    def gains(self, other: CVResult, least: float) -> bool:
+        """Return whether the mean score is so many standard errors higher than that of the other.
+
+        Of the first splits alone, if only these were tried.
+        """
+        scores = self.family.scores[:, self.place]
+        gain = scores - other.family.scores[: scores.size, other.place]
+        error = fold_standard_error(gain, self.folds.task.plan.n_repeats)
+        return bool(gain.mean() > least * error)
 
     def path_at(self, alpha: float) -> SparseAUCPath:
         """Find the path on all rows at one of the ridges."""
-        n_ks = self.ks.size
-        task = self.folds.task
-        restrictions = task.restrictions
-        if restrictions.budgets is not None:
-            restrictions = replace(restrictions, budgets=restrictions.budgets[:n_ks])
+        folds = self.folds
+        task = folds.task
         alphas = np.array([alpha])
         if self.full_path is not None:
-            place = int(np.flatnonzero(task.alphas == alpha)[0])
+            (place,) = np.flatnonzero(task.alphas == alpha)
             return replace(
                 self.full_path,
-                ks=self.ks,
+                ks=task.ks,
                 alphas=alphas,
-                solutions=[self.full_path.solutions[place][:n_ks]],
-                budgets=restrictions.budgets,
+                solutions=[self.full_path.solutions[place][: task.ks.size]],
+                budgets=task.restrictions.budgets,
             )
-        (path,) = find_paths(
-            self.folds.run,
-            [self.quadratic],
-            self.ks,
-            alphas,
-            restrictions,
-            one_thread=self.folds.sets.gathered,
-            progress=self.folds.progress,
-        )
+        (path,) = folds.find_paths([folds.sets.everything], alphas, n_thorough=1)
         return path
 
     def out_of_fold(self, family: Family, place: int) -> Array:
@@ -162,91 +325,91 @@ class CVResult:
         scores = folds.chunks.run(OutOfFold(chosen), *folds.task.plan.rounds, columns=used)
         return np.concatenate(scores)
 
-    def logistic_coef(self, columns: Indices, ridge: float) -> Array:
-        """Fit logistic coefficients on some columns, with a ridge, to all rows."""
-        folds = self.folds
-        values = folds.values(-1, columns)
-        return folds.fit_logistic(-1, values, columns, [columns], [ridge]).values
 
+def cross_validate(task: CVTask, transforms: Sequence[Transform] | None = None) -> CVResult:
+    """Fit all models of every split, score them on its validation rows, and choose one.
 
-def cross_validate(
-    task: CVTask,
-    *,
-    transforms: Sequence[Transform] | None = None,
-    logistic: bool = False,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    progress: Progress | None = None,
-) -> CVResult:
-    """Fit all models of every split and score them on its validation rows.
+    Where logistic coefficients are tried too, on the lists of each k at its best ridge, the path
+    ends where the highest mean score lies twelve lengths back.
 
     Parameters
     ----------
     task : CVTask
     transforms : sequence of Transform, optional
         Of columns of an array: those of the training rows of each split, then that of all rows.
-    logistic : bool, default=False
-        Whether logistic coefficients of two classes are tried too, on the lists of each k at its
-        best ridge. The path then ends where the highest mean score lies twelve lengths back.
-    n_jobs : int, optional
-        Training sets that are searched at the same time, in threads. The result does not depend on
-        it.
-    verbose : int, default=0
-        As of joblib.
-    progress : callable, optional
-        Called with a stage, its steps done and their number.
-
-    Returns
-    -------
-    CVResult
     """
-    tables = FoldTables(task, transforms)
-    sets = tables.training_sets()
-    chunks = tables.chunks
+    folds = Folds(task, transforms)
+    sets = folds.sets
     # Where H takes passes over the rows, those for the final fit are made along.
     fitted = [*sets.training, sets.everything] if sets.read_again else sets.training
-    run = Parallel(n_jobs=n_jobs, prefer="threads", verbose=verbose)
     # Small products are quicker on one thread: others would only wait for each other.
-    small = chunks.shape[0] * chunks.shape[1] < _LARGE
+    small = folds.chunks.shape[0] * folds.chunks.shape[1] < _LARGE
+    kinds = ("auc",) if task.kinds is None else task.kinds
     # The threads are kept, as there are several rounds.
-    with run, blas_threads().limit(limits=1 if small else None, user_api="blas"):
-        paths = find_paths(
-            run,
-            fitted,
-            task.ks,
-            task.alphas,
-            task.restrictions,
-            n_thorough=int(sets.read_again),
-            one_thread=sets.gathered,
-            progress=progress,
-        )
-        if task.X is chunks:
-            kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
-            if KeptColumns.fit(chunks, kept.size):
-                chunks = KeptColumns(chunks, kept)
-        folds = _Folds(task, tables, sets, chunks, run, progress)
+    with folds.run, blas_threads().limit(limits=1 if small else None, user_api="blas"):
+        paths = folds.find_paths(fitted, task.alphas, n_thorough=int(sets.read_again))
+        folds.keep_columns(paths)
         training_paths = paths[: len(sets.training)]
         families, score_error = _score_paths(folds, training_paths)
-        n_ks = task.ks.size
-        if logistic:
+        if "logistic" in kinds:
             tried = _try_logistic(folds, families, training_paths)
-            n_ks = tried.scores.shape[1]
-            families = [*(family.shortened(n_ks) for family in families), tried]
+            folds.task = task.with_lengths(tried.scores.shape[1])
+            families.append(tried)
+    families = [family for family in families if family.kind in kinds]
+    results = _tabulate(folds.task, families)
     return CVResult(
-        ks=task.ks[:n_ks],
+        folds=folds,
         families=families,
         score_error=score_error,
-        folds=folds,
         full_path=paths[-1] if sets.read_again else None,
+        results=results,
+        index=choose(task.rule, results),
     )
 
 
-def _score_paths(folds: _Folds, paths: Sequence[SparseAUCPath]) -> tuple[list[Family], float]:
+def _tabulate(task: CVTask, families: list[Family]) -> dict[str, Any]:
+    """Tabulate the scores of all models, as ``GridSearchCV`` does.
+
+    Models are by k first: among equals the first, of smallest k and then largest ridge, wins.
+    """
+    ks = task.ks
+    scores = np.stack([family.scores[:, : ks.size] for family in families], axis=2)
+    scores = scores.reshape(len(scores), -1)
+    tried: dict[str, Any] = {
+        "k": np.repeat(ks, len(families)),
+        "alpha": np.stack([family.alphas[: ks.size] for family in families], axis=1).ravel(),
+    }
+    if task.kinds is not None:
+        kinds = np.array([family.kind for family in families], dtype=object)
+        tried["coefficients"] = np.tile(kinds, ks.size)
+    if task.restrictions.budgets is not None:
+        tried["budget"] = np.repeat(task.restrictions.budgets, len(families))
+    rows = zip(*(values.tolist() for values in tried.values()), strict=True)
+    mean = scores.mean(axis=0)
+    results: dict[str, Any] = {
+        **{f"param_{name}": values for name, values in tried.items()},
+        "params": [dict(zip(tried, row, strict=True)) for row in rows],
+        **{f"split{i}_test_score": row for i, row in enumerate(scores)},
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=0),
+        "standard_error_test_score": fold_standard_error(scores, task.plan.n_repeats),
+        "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
+    }
+    if families[-1].kind == "logistic":
+        ridges = np.stack([family.ridges[: ks.size] for family in families], axis=1)
+        results["param_logistic_ridge"] = ridges.ravel()
+    if task.smoothing:
+        results["smooth_test_score"] = smooth_over_lengths(results, task.smoothing)
+    return results
+
+
+def _score_paths(folds: Folds, paths: Sequence[SparseAUCPath]) -> tuple[list[Family], float]:
     """Score the models of the paths of all splits: a family for each ridge, the largest first."""
-    centres = folds.sets.centres
-    models = [Models.from_path(path, centres[split]) for split, path in enumerate(paths)]
-    models = folds.tables.moved(models)
-    found, score_error = folds.score(models)
+    models = [
+        Models.from_path(path, quadratic.centre)
+        for path, quadratic in zip(paths, folds.sets.training, strict=True)
+    ]
+    models, found, score_error = folds.score(models)
     alphas = folds.task.alphas
     n_ks = folds.task.ks.size
     scores = np.reshape(found, (len(paths), alphas.size, n_ks))
@@ -266,7 +429,7 @@ def _score_paths(folds: _Folds, paths: Sequence[SparseAUCPath]) -> tuple[list[Fa
 
 
 def _try_logistic(
-    folds: _Folds, families: Sequence[Family], paths: Sequence[SparseAUCPath]
+    folds: Folds, families: Sequence[Family], paths: Sequence[SparseAUCPath]
 ) -> Family:
     """Fit and score logistic coefficients on the lists of each k at its best ridge.
 
@@ -282,10 +445,10 @@ def _try_logistic(
     ]
     used = np.unique(np.concatenate([columns for some in lists for columns in some]))
     # Splits that take columns alike share their values.
-    shared = None if folds.tables.transforms else folds.values(-1, used)
+    shared = None if folds.transforms else folds.values(-1, used)
     n_ridges = len(LOGISTIC_RIDGES)
     starts = range(0, best_alphas.size, _LENGTHS_AT_A_TIME)
-    step = count_steps(folds.progress, "Fitting coefficients", len(paths) * len(starts))
+    step = count_steps(folds.task.progress, "Fitting coefficients", len(paths) * len(starts))
 
     def fit(split: int, part: slice) -> Models:
         values = folds.values(split, used) if shared is None else shared
@@ -298,8 +461,7 @@ def _try_logistic(
     for start in starts:
         part = slice(start, start + _LENGTHS_AT_A_TIME)
         models = folds.run(delayed(fit)(split, part) for split in range(len(paths)))
-        models = folds.tables.moved(models)
-        found, _ = folds.score(models)
+        models, found, _ = folds.score(models)
         scores = np.reshape(found, (len(paths), n_ridges, -1))
         by_ridge = np.concatenate([by_ridge, scores], axis=2)
         fitted.append(models)
@@ -342,30 +504,107 @@ def mean_over_rounds(scores: Array) -> Array:
     return mean
 
 
-@dataclass(frozen=True, eq=False)
-class _Folds:
-    """The rows of every split, as its models take them."""
+class Folds:
+    """A table as each split takes it: what is learned of columns comes from its training rows.
 
-    task: CVTask
-    tables: FoldTables
-    sets: TrainingSets
-    chunks: Chunks
-    run: Parallel
-    progress: Progress | None
+    Attributes
+    ----------
+    task : CVTask
+    transforms : sequence of Transform or None
+        Of each split, then of all rows; None if columns are taken as they are.
+    chunks : Chunks
+        What models are scored on: all columns as they are and then, for each round of splits, those
+        that change: every row as the split that validates it takes it. So one table serves all
+        models.
+    sets : TrainingSets
+        Quadratics of the training rows of each split, and of all rows.
+    run : Parallel
+    """
 
-    def score(self, models: Sequence[Models]) -> tuple[list[Array], float]:
-        """Score models on the validation rows of their splits."""
+    def __init__(self, task: CVTask, transforms: Sequence[Transform] | None) -> None:
+        self.task = task
+        self.transforms = transforms
+        verbose = 0 if callable(task.verbose) else max(0, task.verbose - 1)
+        self.run = Parallel(n_jobs=task.n_jobs, prefer="threads", verbose=verbose)
+        X = task.X
+        plan = task.plan
+        # Of each split, the place of every column among those of ``chunks``.
+        self._places: Indices | None = None
+        if transforms is None:
+            self.chunks: Chunks = X if isinstance(X, Chunks) else TableInMemory(X)
+            self.sets = task.outcome.training_sets(X, self.chunks, plan)
+            return
+        self.chunks = TableInMemory(self._validated_columns())
+        sets = []
+        for split in [*range(len(plan.training)), -1]:
+            table = transforms[split].apply(X)
+            alone = plan.training_alone(split)
+            sets.append(task.outcome.training_sets(table, TableInMemory(table), alone))
+        *training, everything = (one.everything for one in sets)
+        self.sets = TrainingSets(training, everything, all(one.gathered for one in sets))
+
+    def _validated_columns(self) -> Array:
+        """Return all columns as they are, and those that change as each round validates them."""
+        assert self.transforms is not None
+        X = self.task.X
+        changed = np.unique(np.concatenate([one.changed for one in self.transforms]))
+        d = X.shape[1]
+        self._places = np.tile(np.arange(d), (len(self.task.plan.training), 1))
+        parts = [X]
+        for number, validated in enumerate(self.task.plan.rounds):
+            as_taken = X[:, changed]
+            for split, rows in rows_by_number(validated):
+                transform = self.transforms[split].of_columns(changed)
+                as_taken[rows] = transform.apply(as_taken[rows])
+                self._places[split, changed] = d + number * changed.size + np.arange(changed.size)
+            parts.append(as_taken)
+        return np.hstack(parts)
+
+    def find_paths(
+        self, quadratics: Sequence[Quadratic], alphas: Array, n_thorough: int
+    ) -> list[SparseAUCPath]:
+        """Find the paths of some quadratics over all lengths and some ridges."""
+        return find_paths(
+            self.run,
+            quadratics,
+            self.task.ks,
+            alphas,
+            self.task.restrictions,
+            n_thorough=n_thorough,
+            one_thread=self.sets.gathered,
+            progress=self.task.progress,
+        )
+
+    def keep_columns(self, paths: Sequence[SparseAUCPath]) -> None:
+        """Keep the columns of all lists in memory, if rows are read in chunks and there is room."""
+        if self.task.X is self.chunks:
+            kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
+            if KeptColumns.fit(self.chunks, kept.size):
+                self.chunks = KeptColumns(self.chunks, kept)
+
+    def score(self, models: list[Models]) -> tuple[list[Models], list[Array], float]:
+        """Score the models of all splits on their validation rows.
+
+        Returns them with columns as they are in ``chunks``, the scores, and how far these may be
+        off.
+        """
+        if self._places is not None:
+            models = [one.moved(places) for one, places in zip(models, self._places, strict=True)]
         # Rows that lie elsewhere are judged there.
         n_threads = self.run.n_jobs if isinstance(self.chunks, SequentialChunks) else 1
-        return self.task.outcome.validate(self.chunks, self.task.plan, models, n_threads)
+        return models, *self.task.outcome.validate(self.chunks, self.task.plan, models, n_threads)
 
     def values(self, split: int, columns: Indices) -> Array:
         """Some columns of all rows as a split takes them; −1 for the fit to all rows."""
-        if self.tables.transforms:
-            transform = self.tables.transforms[split].of_columns(columns)
+        if self.transforms:
+            transform = self.transforms[split].of_columns(columns)
             values: Array = transform.apply(self.task.X[:, columns])
             return values
         return self.chunks.take(np.arange(self.chunks.shape[0]), columns)
+
+    def logistic_coef(self, columns: Indices, ridge: float) -> Array:
+        """Fit logistic coefficients on some columns, with a ridge, to all rows."""
+        return self.fit_logistic(-1, self.values(-1, columns), columns, [columns], [ridge]).values
 
     def fit_logistic(
         self,
@@ -395,55 +634,5 @@ class _Folds:
             signs=None if signs is None else signs[used],
             intercept_of=code,
         )
-        return Models.from_lists(lists, coefs, self.sets.centres[split])
-
-
-class FoldTables:
-    """A table as each split takes it: what is learned of columns comes from its training rows.
-
-    ``chunks`` are what models are scored on: all columns as they are and then, for each round of
-    splits, those that change: every row as the split that validates it takes it. So one table
-    serves all models.
-    """
-
-    def __init__(self, task: CVTask, transforms: Sequence[Transform] | None) -> None:
-        self._task = task
-        self.transforms = transforms
-        X = task.X
-        if transforms is None:
-            self.chunks: Chunks = X if isinstance(X, Chunks) else TableInMemory(X)
-            return
-        changed = np.unique(np.concatenate([one.changed for one in transforms]))
-        d = X.shape[1]
-        # Of each split, the place of every column among those of ``chunks``.
-        self._places = np.tile(np.arange(d), (len(task.plan.training), 1))
-        parts = [X]
-        for number, validated in enumerate(task.plan.rounds):
-            as_taken = X[:, changed]
-            for split, rows in rows_by_number(validated):
-                as_taken[rows] = transforms[split].of_columns(changed).apply(as_taken[rows])
-                self._places[split, changed] = d + number * changed.size + np.arange(changed.size)
-            parts.append(as_taken)
-        self.chunks = TableInMemory(np.hstack(parts))
-
-    def moved(self, models: list[Models]) -> list[Models]:
-        """Models of all splits, with columns as they are in ``chunks``."""
-        if self.transforms is None:
-            return models
-        return [model.moved(places) for model, places in zip(models, self._places, strict=True)]
-
-    def training_sets(self) -> TrainingSets:
-        """Quadratics of the training rows of each split, as it takes them, and of all rows."""
-        X = self._task.X
-        plan = self._task.plan
-        outcome = self._task.outcome
-        if self.transforms is None:
-            return outcome.training_sets(X, self.chunks, plan)
-        sets = []
-        for split in [*range(len(plan.training)), -1]:
-            table = self.transforms[split].apply(X)
-            alone = plan.training_alone(split)
-            sets.append(outcome.training_sets(table, TableInMemory(table), alone))
-        *training, everything = (one.everything for one in sets)
-        centres = [one.centres[-1] for one in sets]
-        return TrainingSets(training, everything, centres, all(one.gathered for one in sets))
+        quadratic = [*self.sets.training, self.sets.everything][split]
+        return Models.from_lists(lists, coefs, quadratic.centre)

@@ -20,60 +20,6 @@ from .utils.types import Array, Indices, Mask
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 
-@dataclass(frozen=True, eq=False)
-class CountedRows:
-    """Rows of weight above 0, among all that were given; the others are as good as absent.
-
-    Attributes
-    ----------
-    index : ndarray of int
-        Their numbers, ascending.
-    n_given : int
-    """
-
-    index: Indices
-    n_given: int
-
-    @classmethod
-    def by_weight(cls, weight: Array | None, n: int) -> Self:
-        """Find the rows that count, of ``n``."""
-        return cls(np.arange(n) if weight is None else np.flatnonzero(weight > 0), n)
-
-    @property
-    def are_all(self) -> bool:
-        """Whether every row counts."""
-        return self.index.size == self.n_given
-
-    def take(self, values: Any, name: str) -> Any:
-        """Take what was given for every row, such as its group; None if nothing was."""
-        if values is None or self.are_all:
-            return values
-        array = np.asarray(values)
-        if array.shape != (self.n_given,):
-            raise InputError(
-                f"{name} must label each of the {self.n_given} rows, got shape {array.shape}"
-            )
-        return array[self.index]
-
-    def number_splits(self, cv: Any) -> Any:
-        """Number the rows of given splits as these rows; leave splitters and numbers of folds."""
-        if self.are_all or cv is None or isinstance(cv, Integral) or hasattr(cv, "split"):
-            return cv
-        place = np.full(self.n_given, -1)
-        place[self.index] = np.arange(self.index.size)
-        return [
-            tuple(part[part >= 0] for part in (place[train], place[test])) for train, test in cv
-        ]
-
-    def spread(self, values: Array) -> Array:
-        """Give values of these rows a place among all rows, with NaN for the others."""
-        if self.are_all:
-            return values
-        spread = np.full(self.n_given, np.nan)
-        spread[self.index] = values
-        return spread
-
-
 @dataclass(frozen=True)
 class SplitPlan:
     """Parts of the rows that train, and rows that validate, each split."""

@@ -62,15 +62,12 @@ _WIDE = 1500
 class TrainingSets:
     """Quadratics of the training rows of each split, and of all rows.
 
-    ``centres`` are a point among the rows of each, all rows last: scores are 0 there, so that those
-    of several models can be compared. Quadratics are computed from rows in memory when they are
-    asked for, unless they are ``gathered`` beforehand; ``read_again`` if that takes further passes
-    over the rows.
+    They are computed from rows in memory when they are asked for, unless they are ``gathered``
+    beforehand; ``read_again`` if that takes further passes over the rows.
     """
 
     training: Sequence[Quadratic]
     everything: Quadratic
-    centres: Sequence[Array]
     gathered: bool = False
     read_again: bool = False
 
@@ -86,19 +83,25 @@ class Outcome(ABC):
         What each row counts; None for 1.
     strata : Strata or None
         Only rows of one stratum are compared.
-    measure : str
-        What rankings are measured by.
+    measure, measure_name : str
+        What rankings are measured by, for headings and in sentences.
     """
 
     positive: Mask
     weight: Array | None
     strata: Strata | None
     measure: ClassVar[str]
+    measure_name: ClassVar[str]
 
     @property
     @abstractmethod
     def y(self) -> npt.NDArray[Any]:
         """Target of estimators, a row for each row."""
+
+    @property
+    def n_counted(self) -> int:
+        """Number of rows of weight above 0."""
+        return self.positive.size if self.weight is None else int(np.count_nonzero(self.weight > 0))
 
     @abstractmethod
     def take(self, rows: Any) -> Self:
@@ -223,6 +226,7 @@ class Binary(Outcome):
     strata: Strata | None = None
 
     measure = "AUC"
+    measure_name = "AUC"
 
     @property
     def y(self) -> npt.NDArray[Any]:
@@ -305,7 +309,6 @@ class Binary(Outcome):
         return TrainingSets(
             sets[:-1],
             sets[-1],
-            [np.mean(moments.means, axis=0) for moments in sets],
             gathered=gathered is not None,
             read_again=gathered is not None and not gathered.whole,
         )
@@ -427,6 +430,7 @@ class Times(Outcome):
     known_event_weight: Array | None = None
 
     measure = "C"
+    measure_name = "concordance"
 
     @property
     def positive(self) -> Mask:  # type: ignore[override]
@@ -535,7 +539,7 @@ class Times(Outcome):
         """Moments of the training rows of each split, and of all rows."""
         del chunks
         sets = [self.reweighted(weight).quadratic(table) for weight in plan.all_weights]
-        return TrainingSets(sets[:-1], sets[-1], [one.centre for one in sets])
+        return TrainingSets(sets[:-1], sets[-1])
 
     def validate(
         self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1

@@ -5,7 +5,7 @@ import itertools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -357,3 +357,68 @@ def spread_budgets(
         ks = ks[-1:]
     ks, budgets = np.broadcast_arrays(ks, budgets)
     return ks, replace(restrictions, budgets=budgets)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenList:
+    """A list of columns, fitted to a quadratic.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (d,)
+        Of all columns, on the original scale.
+    objective : float
+        Loss of coefficients of least loss on the same columns.
+    quadratic : Quadratic
+    scale : ndarray of shape (d,)
+        Deviations by which columns were divided.
+    restrictions : Restrictions
+        Limits of the list, without required columns that can have no coefficient.
+    """
+
+    coef: npt.NDArray[Any]
+    objective: float
+    quadratic: Quadratic
+    scale: Array
+    restrictions: Restrictions
+
+    @classmethod
+    def of_solution(
+        cls,
+        solution: Solution,
+        quadratic: Quadratic,
+        scale: Array,
+        restrictions: Restrictions,
+        dtype: Any,
+    ) -> Self:
+        """Bring a solution to the original scale."""
+        coef = np.zeros(scale.size)
+        coef[solution.support] = solution.coef / scale[solution.support]
+        coef = coef.astype(dtype, copy=False)
+        # Coefficients too large for their type are refused where they are set.
+        with np.errstate(over="ignore", invalid="ignore"):
+            objective = quadratic.loss(coef)
+        return cls(coef, objective, quadratic, scale, restrictions)
+
+
+def choose_list(
+    quadratic: Quadratic,
+    k: int,
+    alpha: float,
+    restrictions: Restrictions,
+    dtype: Any,
+    *,
+    one_thread: bool,
+) -> ChosenList:
+    """Choose k columns and their coefficients by a quadratic."""
+    ks = np.array([k])
+    alphas = np.array([float(alpha)])
+    while True:
+        (path,) = find_paths(
+            Parallel(), [quadratic], ks, alphas, restrictions, one_thread=one_thread
+        )
+        solution = path.solutions[0][0]
+        lost = restrictions.lost(solution.support, solution.coef)
+        if lost.size == 0:
+            return ChosenList.of_solution(solution, quadratic, path.scale, restrictions, dtype)
+        restrictions = restrictions.without_fixed(lost)

@@ -28,12 +28,12 @@ from sparseauc import (
     SparseAUCClassifier,
     SparseAUCClassifierCV,
     class_moments,
+    held_out,
 )
 from sparseauc.chunks import ArrayChunks, CSRChunks, KeptColumns, SequentialChunks, open_table
 from sparseauc.datasets import make_outbreak
 from sparseauc.folds import SplitPlan
 from sparseauc.moments import chunked
-from sparseauc.path import validation
 
 GRID = {"ks": [1, 3, 6, 9], "alphas": [0.1, 10.0]}
 
@@ -361,7 +361,7 @@ def test_many_rows_of_the_rarer_class(outbreak, monkeypatch, weighted):
     expected = clone(model).fit(X, y, weight)
     last = 0.5
     for dividers in (4, 16, 40):
-        monkeypatch.setattr(validation, "_DIVIDERS", dividers)
+        monkeypatch.setattr(held_out, "_DIVIDERS", dividers)
         actual = clone(model).fit(dense_chunks(X), y, weight)
         assert 0 < actual.auc_error_ < last
         last = actual.auc_error_
@@ -369,7 +369,7 @@ def test_many_rows_of_the_rarer_class(outbreak, monkeypatch, weighted):
             found = actual.cv_results_[f"split{split}_test_score"]
             off = np.abs(found - expected.cv_results_[f"split{split}_test_score"])
             assert 0 < off.max() <= actual.auc_error_
-    monkeypatch.setattr(validation, "_DIVIDERS", 1000)  # all of them
+    monkeypatch.setattr(held_out, "_DIVIDERS", 1000)  # all of them
     actual = clone(model).fit(dense_chunks(X), y, weight)
     assert actual.auc_error_ == 0.0
     assert_same_search(actual, expected)
@@ -387,18 +387,18 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
     weight = rng.random(n) + 0.1
     for counted, kind in ((np.empty(0), np.int32), (weight, np.float64)):
         counts = np.zeros((1, 2, 2 * dividers.size + 1), kind)
-        validation._count_cells(dividers[None], scores[None], positive, counted, counts)
+        held_out._count_cells(dividers[None], scores[None], positive, counted, counts)
         assert counts.sum() == pytest.approx(counted.sum() if counted.size else n)
-        auc, error = validation._auc_of_cells(counts)
+        auc, error = held_out._auc_of_cells(counts)
         expected = roc_auc_score(positive, scores, sample_weight=counted if counted.size else None)
         assert abs(auc[0] - expected) <= error + 1e-12
     ascending, below, nothing = np.sort(scores[positive])[None], np.zeros(1), np.empty((0, 0))
-    validation._add_below(ascending, nothing, scores[None], ~positive, np.empty(0), below)
+    held_out._add_below(ascending, nothing, scores[None], ~positive, np.empty(0), below)
     pairs = 2 * positive.sum() * (~positive).sum()
     assert 1 - below[0] / pairs == pytest.approx(roc_auc_score(positive, scores))
     order = np.argsort(scores[positive], kind="stable")
-    before, below = validation._weight_before(weight[positive][None, order]), np.zeros(1)
-    validation._add_below(ascending, before, scores[None], ~positive, weight, below)
+    before, below = held_out._weight_before(weight[positive][None, order]), np.zeros(1)
+    held_out._add_below(ascending, before, scores[None], ~positive, weight, below)
     pairs = 2 * weight[positive].sum() * weight[~positive].sum()
     expected = roc_auc_score(positive, scores, sample_weight=weight)
     assert 1 - below[0] / pairs == pytest.approx(expected)
@@ -413,7 +413,7 @@ def test_looking_up_in_buckets_is_searching(ascending, scores):
     expected = np.searchsorted(ascending, scores) + np.searchsorted(ascending, scores, "right")
     found, every = np.zeros(1), np.ones(scores.size, np.bool_)
     nothing = np.empty((0, 0)), np.empty(0)
-    validation._add_below(ascending[None], nothing[0], scores[None], every, nothing[1], found)
+    held_out._add_below(ascending[None], nothing[0], scores[None], every, nothing[1], found)
     assert found[0] == expected.sum()
 
 

@@ -4,6 +4,7 @@ import functools
 import math
 import sys
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
@@ -27,6 +28,7 @@ from sklearn.utils.validation import (
 )
 
 from .._validation import (
+    CountedRows,
     NotFiniteError,
     check_classes,
     check_each_class_weighs,
@@ -45,22 +47,23 @@ from ..chunks import (
     score_chunks,
 )
 from ..errors import InputError
-from ..folds import CountedRows
 from ..moments import ColumnError, scale_weights
+from ..outcome import Binary, Outcome
 from ..transforms import Transform
 from ..utils.arrays import is_tensor, to_host
 from ..utils.types import Array, Floats, Mask
 from ._short_list import short_list_html
 
 P = ParamSpec("P")
-T = TypeVar("T")
+T = TypeVar("T", bound=Outcome)
+R = TypeVar("R")
 
 
-def names_columns(method: Callable[P, T]) -> Callable[P, T]:
+def names_columns(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate a method so that a column it refuses is named, where X has names."""
 
     @functools.wraps(method)
-    def named(*arguments: P.args, **options: P.kwargs) -> T:
+    def named(*arguments: P.args, **options: P.kwargs) -> R:
         try:
             return method(*arguments, **options)
         except NotFiniteError as bad:
@@ -79,15 +82,15 @@ def names_columns(method: Callable[P, T]) -> Callable[P, T]:
     return named
 
 
-def checks_parameters(*, nested: bool = False) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def checks_parameters(*, nested: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a fit so that parameters are checked first, and a column it refuses is named.
 
     With ``nested``, parameters of what it calls are checked too, such as those of splitters.
     """
 
-    def decorate(method: Callable[P, T]) -> Callable[P, T]:
+    def decorate(method: Callable[P, R]) -> Callable[P, R]:
         context = _fit_context(prefer_skip_nested_validation=not nested)
-        checked: Callable[P, T] = context(names_columns(method))
+        checked: Callable[P, R] = context(names_columns(method))
         return checked
 
     return decorate
@@ -96,7 +99,7 @@ def checks_parameters(*, nested: bool = False) -> Callable[[Callable[P, T]], Cal
 class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of linear models on few columns, which are also feature selectors.
 
-    A subclass fits ``coef_`` and calls ``_set_coef``.
+    A subclass checks rows in ``_check_rows``, fits ``coef_`` and calls ``_set_coef``.
     """
 
     coef_: Floats
@@ -224,12 +227,32 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return min(k, n_features)
 
-    def _set_coef(self, coef: Floats, middle: Any) -> Self:
-        """Set ``coef_``, and ``intercept_`` so that the weighted sum ``middle`` scores 0."""
+    @abstractmethod
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
+    ) -> tuple[Any, Outcome, CountedRows]:
+        """Check rows, their outcome and weights.
+
+        Returns X or its chunks, the outcome, and the rows that these are of: of a table in memory
+        those of weight above 0, of one that is read in chunks all. Without ``reset`` the model is
+        fitted, the rows are in memory, and columns and labels are those that it knows.
+        """
+
+    @staticmethod
+    def _leave_out_absent(X: Any, outcome: T) -> tuple[Any, T, CountedRows]:
+        """Leave out rows of weight 0, which are as good as absent."""
+        rows = CountedRows.by_weight(outcome.weight, outcome.positive.size)
+        if rows.are_all:
+            return X, outcome, rows
+        return X[rows.index], outcome.take_alone(rows.index), rows
+
+    def _set_coef(self, coef: Floats, centre: Array) -> Self:
+        """Set ``coef_``, and ``intercept_`` so that the centre of the rows scores 0."""
         column = first_bad(np.isinf(coef))
         if column is not None:
             raise ColumnError(column, f"too small for coefficients in {coef.dtype}")
         self.coef_ = coef.reshape(1, -1)
+        middle = coef @ centre.astype(coef.dtype)
         self.intercept_ = np.array([-middle], dtype=coef.dtype)
         return self
 
@@ -237,7 +260,7 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc]
     """Base class of linear classifiers on few columns.
 
-    A subclass fits ``coef_`` and calls ``_set_fitted``. ``classes_[1]`` is the positive class.
+    ``classes_[1]`` is the positive class.
     """
 
     classes_: npt.NDArray[Any]
@@ -280,30 +303,31 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _check_training_data(
-        self, X: Any, y: Any, sample_weight: Any, device: str | None = None
-    ) -> tuple[Any, Mask, Array | None, CountedRows]:
-        """Check X, y and weights.
-
-        Returns X or its chunks, the mask of positives, weights, and the rows that these are of:
-        of a table in memory those of weight above 0, of one that is read in chunks all.
-        """
-        # First, so that a refused fit does not look fitted.
-        self._forget_fit()
-        if device is not None:
-            X = chunks_on_device(X, device)
-        chunks = self._as_chunks(X, y, sample_weight)
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
+    ) -> tuple[Any, Binary, CountedRows]:
+        chunks = self._read_in_chunks(X, y, sample_weight) if reset else None
         if chunks is not None:
-            return self._check_training_chunks(chunks, y, sample_weight)
-        refuse_masked("y", y)
-        X, y = self._check_table(X, y)
-        positive, weight = self._check_labels(y, sample_weight)
-        rows = CountedRows.by_weight(weight, positive.size)
-        if weight is not None and not rows.are_all:
-            X = X[rows.index]
-            positive = positive[rows.index]
-            weight = weight[rows.index]
-        return X, positive, weight, rows
+            X = chunks
+            y, sample_weight = self._check_chunks(chunks, y, sample_weight)
+        else:
+            refuse_masked("y", y)
+            X, y = self._check_table(X, y, reset=reset)
+        if reset:
+            check_classification_targets(y)
+            self.classes_ = check_classes(y)
+            positive = y == self.classes_[1]
+        else:
+            positive = check_known_labels(y, self.classes_)
+            check_classes(y)
+        weight = None
+        if sample_weight is not None:
+            weight, _ = scale_weights(check_weights(sample_weight, y.size))
+            check_each_class_weighs(weight, y, self.classes_)
+        outcome = Binary(positive, weight)
+        if chunks is not None:
+            return X, outcome, CountedRows.by_weight(None, y.size)
+        return self._leave_out_absent(X, outcome)
 
     def _check_more_rows(self, X: Any, y: Any, classes: Any) -> tuple[Any, Mask]:
         """Return rows of a stream and the mask of positives."""
@@ -324,21 +348,16 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         self.classes_ = labels
         return X, positive
 
-    def _check_labels(self, y: npt.NDArray[Any], sample_weight: Any) -> tuple[Mask, Array | None]:
-        """Set ``classes_``; return the mask of positives and the weights."""
-        check_classification_targets(y)
-        classes = check_classes(y)
-        weight = None
-        if sample_weight is not None:
-            weight, _ = scale_weights(check_weights(sample_weight, y.size))
-            check_each_class_weighs(weight, y, classes)
-        self.classes_ = classes
-        return y == classes[1], weight
+    def _read_in_chunks(self, X: Any, y: Any, sample_weight: Any) -> Chunks | None:
+        """Return X as chunks, where its rows are read so or a device is to read them."""
+        self._forget_fit()  # so that a refused fit does not look fitted
+        device = getattr(self, "device", None)
+        if device is not None:
+            X = chunks_on_device(X, device)
+        return self._as_chunks(X, y, sample_weight)
 
-    def _check_training_chunks(
-        self, chunks: Chunks, y: Any, sample_weight: Any
-    ) -> tuple[Chunks, Mask, Array | None, CountedRows]:
-        """Check chunks, y and weights; see ``_check_training_data``."""
+    def _check_chunks(self, chunks: Chunks, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """Check the shape of chunks; return the labels and weights of their rows."""
         chunks.n_passes = 0
         y, sample_weight = (
             to_host(values) if is_tensor(values) else values for values in (y, sample_weight)
@@ -359,12 +378,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         self.n_features_in_ = d
         if chunks.feature_names is not None:
             self.feature_names_in_ = chunks.feature_names
-        positive, weight = self._check_labels(labels, sample_weight)
-        return chunks, positive, weight, CountedRows.by_weight(None, n)
-
-    def _set_fitted(self, coef: Floats, mean_positive: Floats, mean_negative: Floats) -> Self:
-        """Set ``coef_``, and ``intercept_`` so that the threshold is midway between the classes."""
-        return self._set_coef(coef, (coef @ mean_positive + coef @ mean_negative) / 2)
+        return labels, sample_weight
 
 
 def frames_of_ours() -> int:

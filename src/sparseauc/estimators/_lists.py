@@ -1,7 +1,6 @@
 """Parts of the models that choose columns by exchanges: strata, limits, lengths, fitted attributes.
 
-Functions take a model for its parameters and fitted attributes, and return results; those whose
-name begins with ``record`` set fitted attributes.
+Functions take a model for its parameters, and set its fitted attributes.
 """
 
 from __future__ import annotations
@@ -10,29 +9,32 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..choosing import Choice, ChosenList, certify_list
+from .._validation import CountedRows
 from ..chunks import Chunks
+from ..cross_validation import Choice, CVTask, Kind, choose_by_validation
 from ..defaults import LENGTHS, ROWS_FOR_LENGTHS
 from ..errors import InputError
+from ..folds import SplitPlan
 from ..limits import Limits, budgets_to_try
-from ..moments import Moments
-from ..moments.base import Quadratic
+from ..moments.base import NotGathered, Quadratic, StandardisedGram
 from ..outcome import Outcome
-from ..path import check_lengths, spread_budgets, whole_numbers
+from ..path import ChosenList, check_lengths, choose_list, spread_budgets, whole_numbers
 from ..rules import ChanceWarning, score_by_others
+from ..solvers.certificate import certify
+from ..solvers.exchange import solve_on
 from ..solvers.restrictions import Restrictions
 from ..strata import Weighting, check_weighting
 from ..utils.text import listed
-from ..utils.types import Array, Floats, Indices
+from ..utils.types import Array, Indices
 from ._base import frames_of_ours
 
 _NONE: Indices = np.empty(0, np.int64)
-T = TypeVar("T", bound=Outcome)
 
 # Constraints on the parameters of models with one list, and of those that choose among many.
 LIST_CONSTRAINTS: dict[str, list[Any]] = {
@@ -81,19 +83,24 @@ class FittedLimits:
 # ------------------------------------------------------------------------------------- strata
 
 
-def record_strata(model: Any, outcome: T, X: Any, strata: Any, weighting: Weighting) -> T:
-    """Compare rows within strata only, if there are any, and set what is known of these."""
-    if strata is None and weighting == "pairs":
-        return outcome
-    check_weighting(weighting, strata)
-    divided = outcome.within(_labels(X, strata), weighting)
-    assert divided.strata is not None
-    model.n_strata_ = len(divided.strata)
-    model.stratum_weights_ = weighting
-    return divided
+def check_rows(
+    model: Any, X: Any, y: Any, sample_weight: Any, strata: Any, weighting: Weighting
+) -> tuple[Any, Any, CountedRows]:
+    """Check the rows of a fit; compare them within strata only, if there are any.
+
+    Returns X or its chunks, the outcome, and the rows that these are of.
+    """
+    X, outcome, rows = model._check_rows(X, y, sample_weight)
+    strata = rows.take(strata, "strata")
+    if strata is not None or weighting != "pairs":
+        check_weighting(weighting, strata)
+        outcome = outcome.within(_labels(X, strata), weighting)
+        model.n_strata_ = len(outcome.strata)
+        model.stratum_weights_ = weighting
+    return X, outcome, rows
 
 
-def apply_fitted_strata(model: Any, outcome: T, X: Any, strata: Any = None) -> T:
+def apply_fitted_strata(model: Any, outcome: Outcome, X: Any, strata: Any = None) -> Outcome:
     """Compare the rows of the fit within its strata, which are given once more."""
     if strata is not None:
         weighting: Weighting = getattr(model, "stratum_weights_", "pairs")
@@ -194,11 +201,19 @@ def lengths_to_try(model: Any, n_informative: int) -> tuple[Indices, Restriction
 # ------------------------------------------------------------------------- fitted attributes
 
 
-def class_means(quadratic: Quadratic, dtype: Any) -> tuple[Floats, Floats]:
-    """Return the means of the positives and of the negatives, in the type of coefficients."""
-    assert isinstance(quadratic, Moments)
-    positive, negative = quadratic.means
-    return positive.astype(dtype), negative.astype(dtype)
+def fit_list(
+    model: Any,
+    quadratic: Quadratic,
+    dtype: Any,
+    limits: tuple[int, Restrictions],
+    *,
+    one_thread: bool = False,
+) -> None:
+    """Choose the one list of a model and its coefficients by a quadratic, and set both."""
+    k, restrictions = limits
+    found = choose_list(quadratic, k, model.alpha, restrictions, dtype, one_thread=one_thread)
+    model._set_coef(found.coef, quadratic.centre)
+    record_list(model, found, model.alpha)
 
 
 def record_list(model: Any, found: ChosenList, alpha: float, known: Indices = _NONE) -> None:
@@ -233,8 +248,25 @@ def record_list(model: Any, found: ChosenList, alpha: float, known: Indices = _N
     )
 
 
-def record_proof(model: Any, quadratic: Quadratic, missing: Indices, time_limit: float) -> Floats:
-    """Bound the loss of all lists, and set what was proven; return the best coefficients met."""
+def certify_rows(
+    model: Any, X: Any, y: Any, sample_weight: Any, strata: Any, time_limit: float
+) -> None:
+    """Bound the loss of all lists on the rows of the fit; see ``certify_quadratic``."""
+    again = clone(model)
+    X, outcome, rows = again._check_rows(X, y, sample_weight)
+    other_labels = hasattr(model, "classes_") and (again.classes_ != model.classes_).any()
+    if X.shape[1] != model.n_features_in_ or other_labels:
+        raise InputError("X and y have other columns or labels than those of the fit")
+    outcome = apply_fitted_strata(model, outcome, X, rows.take(strata, "strata"))
+    if not isinstance(X, Chunks):
+        X = X.astype(np.float64, copy=False)
+    certify_quadratic(model, outcome.quadratic(X), _NONE, time_limit)
+
+
+def certify_quadratic(
+    model: Any, quadratic: Quadratic, missing: Indices, time_limit: float
+) -> None:
+    """Bound the loss of all lists, and set what was proven and the best list met."""
     if not time_limit >= 0:
         raise InputError(f"time_limit must be 0 or more seconds, got {time_limit}")
     if model.limits is not None and model.limits.column_groups is not None:
@@ -242,65 +274,126 @@ def record_proof(model: Any, quadratic: Quadratic, missing: Indices, time_limit:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to warn of was said by the fit
         k, restrictions = check_limits(model, missing)
-    known = ChosenList(
-        coef=model.coef_[0],
-        objective=model.objective_,
-        quadratic=quadratic,
-        scale=model.scale_,
-        restrictions=restrictions.without_fixed(model.not_included_),
-    )
-    proof, found = certify_list(known, k, float(model.alpha), time_limit)
+    restrictions = restrictions.without_fixed(model.not_included_)
+    coef = model.coef_[0]
+    support = np.flatnonzero(coef)
+    gram = StandardisedGram(quadratic.carefully())
+    alpha = float(model.alpha)
+    try:
+        start = solve_on(gram.block(support, support), gram.delta[support], support, alpha)
+        while True:
+            proof = certify(gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit)
+            lost = restrictions.lost(proof.solution.support, proof.solution.coef)
+            if lost.size == 0:
+                break
+            restrictions = restrictions.without_fixed(lost)
+    except NotGathered:
+        raise InputError(
+            "certify needs all columns of H, which are too many to be kept for rows that are "
+            "read in chunks: choose among fewer columns"
+        ) from None
+    found = ChosenList.of_solution(proof.solution, quadratic, gram.scale, restrictions, coef.dtype)
     model.lower_bound_ = proof.lower_bound
     model.optimality_gap_ = proof.gap
     model.certificate_status_ = proof.status
     record_list(model, found, model.alpha, known=model.not_included_)
-    return found.coef
+    threshold = model.intercept_
+    same_columns = np.array_equal(np.flatnonzero(found.coef), support)
+    model._set_coef(found.coef, quadratic.centre)
+    if same_columns:
+        model.intercept_ = threshold
+
+
+def choose_among_lists(
+    model: Any,
+    X: Any,
+    outcome: Outcome,
+    rows: CountedRows,
+    groups: Any,
+    *,
+    alphas: Array,
+    n_informative: int,
+    kinds: tuple[Kind, ...] | None = None,
+    smoothing: int,
+) -> Choice:
+    """Choose k, ridge and columns of a model by cross-validation, and set all but coefficients.
+
+    ``n_informative`` rows decide how long lists are tried; the others are as of ``CVTask``.
+    """
+    seen = X
+    divided = outcome
+    if isinstance(X, Chunks):  # splitters see labels and groups only
+        rows = CountedRows.by_weight(outcome.weight, X.shape[0])
+        divided = outcome.take(rows.index)
+        seen = divided.positive
+    splits = divided.split(
+        rows.number_splits(model.cv), seen, rows.take(groups, "groups"), model.random_state
+    )
+    if isinstance(X, Chunks):
+        splits = [(rows.index[train], rows.index[test]) for train, test in splits]
+    ks, restrictions = lengths_to_try(model, n_informative)
+    choice = choose_by_validation(
+        CVTask(
+            X=X,
+            outcome=outcome,
+            plan=SplitPlan.from_splits(splits, X.shape[0], outcome.weight),
+            ks=ks,
+            alphas=alphas,
+            restrictions=restrictions,
+            rule=model.rule,
+            clip=model.clip,
+            log=model.log,
+            kinds=kinds,
+            smoothing=smoothing,
+            n_jobs=model.n_jobs,
+            verbose=model.verbose,
+        )
+    )
+    record_choice(model, choice)
+    validated = np.flatnonzero(~np.isnan(choice.out_of_fold_scores))
+    report_choice(model, outcome.take(validated), smoothing)
+    return choice
 
 
 def record_choice(model: Any, choice: Choice) -> None:
-    """Set what cross-validation chose, but coefficients."""
-    model.cv_results_ = choice.cv_results
-    model.best_index_ = choice.index
-    model.best_score_ = choice.score
-    model.n_splits_ = choice.n_splits
-    model.n_repeats_ = choice.n_repeats
+    """Set what cross-validation chose, but coefficients and scores."""
+    found = choice.found
+    plan = found.folds.task.plan
+    model.cv_results_ = found.results
+    model.best_index_ = found.index
+    model.best_score_ = float(found.results["mean_test_score"][found.index])
+    model.n_splits_ = len(plan.training)
+    model.n_repeats_ = plan.n_repeats
     model.k_ = choice.k
     model.alpha_ = choice.alpha
     if choice.budget is not None:
         model.budget_ = choice.budget
     model.path_ = choice.path
-    model.out_of_fold_scores_ = choice.out_of_fold_scores
     model.clip_limits_ = None
     model.log_offsets_ = None
-    if choice.transform is not None and choice.transform.changed.size:
-        model.clip_limits_ = choice.transform.limits
-        if choice.transform.logs:
-            model.log_offsets_ = choice.transform.offsets
+    transform = None if found.folds.transforms is None else found.folds.transforms[-1]
+    if transform is not None and transform.changed.size:
+        model.clip_limits_ = transform.limits
+        if transform.logs:
+            model.log_offsets_ = transform.offsets
     record_list(model, choice.chosen, choice.alpha)
 
 
-def report_choice(model: Any, choice: Choice, kind: str, measure: str) -> None:
-    """Print the choice if the model is verbose."""
-    if not model.verbose or callable(model.verbose):
-        return
-    cost = f", costs {model.cost_:g}" if hasattr(model, "cost_") else ""
-    print(
-        f"k = {choice.k}{cost}, alpha = {choice.alpha:g}{kind}: mean validation {measure} "
-        f"{choice.score:.4f} over {choice.n_splits} folds, "
-        f"{len(choice.cv_results['params'])} models each"
-    )
-
-
-def warn_of_chance(
-    model: Any, choice: Choice, chance_error: float, smoothing: int, measure: str
-) -> None:
-    """Warn if the list is not better than chance.
-
-    ``chance_error`` is the standard error of the score of a list that says nothing.
-    """
-    mean, error = score_by_others(model.rule, choice.cv_results, choice.n_repeats, smoothing)
+def report_choice(model: Any, outcome: Outcome, smoothing: int) -> None:
+    """Print the choice if the model is verbose; warn if the list is not better than chance."""
+    measure = outcome.measure_name
+    if model.verbose and not callable(model.verbose):
+        cost = f", costs {model.cost_:g}" if hasattr(model, "cost_") else ""
+        kinds = model.cv_results_.get("param_coefficients")
+        kind = "" if kinds is None else f", {kinds[model.best_index_]} coefficients"
+        print(
+            f"k = {model.k_}{cost}, alpha = {model.alpha_:g}{kind}: mean validation {measure} "
+            f"{model.best_score_:.4f} over {model.n_splits_} folds, "
+            f"{len(model.cv_results_['params'])} models each"
+        )
+    mean, error = score_by_others(model.rule, model.cv_results_, model.n_repeats_, smoothing)
     # Of few folds the standard error is uncertain itself; that of chance is known.
-    half = 1.96 * max(error, chance_error)
+    half = 1.96 * max(error, outcome.chance_error)
     low = mean - half
     high = min(mean + half, 1.0)
     if low <= 0.5:

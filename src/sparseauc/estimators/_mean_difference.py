@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..moments import Moments, class_moments
+from ..moments import Moments
 from ..moments.base import check_deviations
 from ..solvers.sht_auc import SparseVector, hard_threshold
 from ..utils.types import Array
@@ -144,11 +144,11 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
         -------
         self
         """
-        X, positive, weight, _ = self._check_training_data(X, y, sample_weight)
-        moments = class_moments(X, positive, weight)
+        X, outcome, _ = self._check_rows(X, y, sample_weight)
+        moments = outcome.quadratic(X)
         k = self._columns_to_keep(self.k, X.shape[1])
         support, values = mean_difference(moments, k)
         coef = np.zeros(X.shape[1], X.dtype)
         coef[support] = values
         self.standardised_differences_ = standardised_differences(moments)
-        return self._set_fitted(coef, *moments.means)
+        return self._set_coef(coef, moments.centre)

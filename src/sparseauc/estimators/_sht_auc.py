@@ -193,7 +193,9 @@ class SHTAUCClassifier(SparseLinearClassifier):
         self
         """
         start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
-        X, positive, weight, _ = self._check_training_data(X, y, sample_weight)
+        X, outcome, _ = self._check_rows(X, y, sample_weight)
+        positive = outcome.positive
+        weight = outcome.weight
         if start is not None and start.size != X.shape[1]:
             raise InputError(
                 f"warm_start: the previous fit had {start.size} columns, X has {X.shape[1]}; "
@@ -244,7 +246,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
                 ConvergenceWarning,
                 stacklevel=frames_of_ours(),
             )
-        return self._set_fitted(w.dense(X.shape[1]), *training.means)
+        return self._set_coef(w.dense(X.shape[1]), training.means.mean(axis=0))
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
@@ -272,8 +274,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
             self._stream = SHTAUCStream(X.shape[1], k, self.step_size)
             self.n_iter_ = 1
         self._stream.take(X, positive)
-        means = self._stream.means.astype(X.dtype)
-        return self._set_fitted(self._stream.w.astype(X.dtype), *means)
+        centre = self._stream.means.mean(axis=0)
+        return self._set_coef(self._stream.w.astype(X.dtype), centre)
 
 
 class _Monitor:

@@ -5,28 +5,24 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..choosing import choose_list
 from ..chunks import Chunks, score_chunks
 from ..defaults import CALIBRATION_RIDGE
 from ..errors import InputError
 from ..limits import Limits
-from ..moments import ClassMoments, Moments, StratifiedMoments
-from ..outcome import Binary
+from ..moments import ClassMoments, StratifiedMoments
+from ..outcome import Outcome
 from ..solvers.logistic import logistic_regression
 from ..strata import Weighting
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Indices
 from ._base import SparseLinearClassifier, checks_parameters, names_columns
 from ._lists import (
     LIST_CONSTRAINTS,
-    apply_fitted_strata,
+    certify_quadratic,
+    certify_rows,
     check_limits,
-    class_means,
-    record_list,
-    record_proof,
-    record_strata,
+    check_rows,
+    fit_list,
 )
-
-_NONE: Indices = np.empty(0, np.int64)
 
 
 class SparseAUCClassifier(SparseLinearClassifier):
@@ -171,16 +167,11 @@ class SparseAUCClassifier(SparseLinearClassifier):
         -------
         self
         """
-        X, positive, weight, rows = self._check_training_data(X, y, sample_weight, self.device)
-        strata = rows.take(strata, "strata")
-        outcome = record_strata(self, Binary(positive, weight), X, strata, stratum_weights)
-        k, restrictions = check_limits(self)
-        moments = outcome.quadratic(X)
+        X, outcome, _ = check_rows(self, X, y, sample_weight, strata, stratum_weights)
+        limits = check_limits(self)
         chunked = isinstance(X, Chunks)
-        found = choose_list(moments, k, self.alpha, restrictions, X.dtype, one_thread=chunked)
-        self._set_fitted(found.coef, *class_means(moments, X.dtype))
-        record_list(self, found, self.alpha)
-        _balance_threshold(self, X, positive, weight)
+        fit_list(self, outcome.quadratic(X), X.dtype, limits, one_thread=chunked)
+        _balance_threshold(self, X, outcome)
         if chunked:
             self.n_passes_ = X.n_passes
         return self
@@ -241,10 +232,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.moments_ = moments
         if isinstance(moments, StratifiedMoments):
             self.n_strata_ = moments.shares.size
-        k, restrictions = check_limits(self, _missing(moments))
-        found = choose_list(moments, k, self.alpha, restrictions, np.float64, one_thread=True)
-        self._set_fitted(found.coef, *class_means(moments, np.float64))
-        record_list(self, found, self.alpha)
+        limits = check_limits(self, _missing(moments))
+        fit_list(self, moments, np.float64, limits, one_thread=True)
         return self
 
     @names_columns
@@ -286,32 +275,13 @@ class SparseAUCClassifier(SparseLinearClassifier):
         'optimal'
         """
         check_is_fitted(self, "coef_")
-        moments, missing = self._moments_to_certify(X, y, sample_weight, strata)
-        coef = record_proof(self, moments, missing, time_limit)
-        threshold = self.intercept_
-        same_columns = np.array_equal(coef != 0, self._get_support_mask())
-        self._set_fitted(coef, *class_means(moments, coef.dtype))
-        if same_columns:
-            self.intercept_ = threshold
+        if X is not None:
+            certify_rows(self, X, y, sample_weight, strata, time_limit)
+        elif hasattr(self, "moments_"):
+            certify_quadratic(self, self.moments_, _missing(self.moments_), time_limit)
+        else:
+            raise InputError("certify needs the rows of the fit: certify(X, y)")
         return self
-
-    def _moments_to_certify(
-        self, X: Any, y: Any, sample_weight: Any, strata: Any
-    ) -> tuple[Moments, Indices]:
-        """Moments in double precision of the rows of the fit, and columns whose H they lack."""
-        if X is None:
-            if not hasattr(self, "moments_"):
-                raise InputError("certify needs the rows of the fit: certify(X, y)")
-            return self.moments_.carefully(), _missing(self.moments_)
-        other = type(self)()
-        X, positive, weight, rows = other._check_training_data(X, y, sample_weight, self.device)
-        strata = rows.take(strata, "strata")
-        if X.shape[1] != self.n_features_in_ or (other.classes_ != self.classes_).any():
-            raise InputError("X and y have other columns or labels than those of the fit")
-        outcome = apply_fitted_strata(self, Binary(positive, weight), X, strata)
-        if not isinstance(X, Chunks):
-            X = X.astype(np.float64, copy=False)
-        return outcome.quadratic(X).carefully(), _NONE
 
 
 def _missing(moments: ClassMoments | StratifiedMoments) -> Indices:
@@ -319,7 +289,7 @@ def _missing(moments: ClassMoments | StratifiedMoments) -> Indices:
     return np.setdiff1d(np.arange(moments.n_features), moments.column_index)
 
 
-def _balance_threshold(model: Any, X: Any, positive: Mask, weight: Array | None) -> None:
+def _balance_threshold(model: Any, X: Any, outcome: Outcome) -> None:
     """Put 0 where a logistic regression on the score, with balanced classes, gives one half."""
     coef = model.coef_[0]
     if not coef.any():
@@ -329,7 +299,8 @@ def _balance_threshold(model: Any, X: Any, positive: Mask, weight: Array | None)
     else:
         support = np.flatnonzero(coef)
         scores = X[:, support] @ coef[support]
-    share = np.ones(positive.size) if weight is None else np.array(weight, np.float64)
+    positive = outcome.positive
+    share = np.ones(positive.size) if outcome.weight is None else outcome.weight.copy()
     for side in (positive, ~positive):
         share[side] /= share[side].sum()
     (slope,), intercept = logistic_regression(

@@ -3,16 +3,12 @@
 import warnings
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ..choosing import Procedure, choose_by_validation
 from ..chunks import Chunks
-from ..cross_validation import CVTask, Kind, mean_over_rounds
+from ..cross_validation import Kind, mean_over_rounds
 from ..defaults import ALPHAS, FEW_ROWS, WIDE_ALPHAS
-from ..folds import CountedRows, SplitPlan
 from ..limits import Limits
-from ..outcome import Binary
 from ..path import Progress
 from ..performance import fit_calibration
 from ..rules import ChanceWarning, Rule
@@ -20,16 +16,7 @@ from ..strata import Weighting
 from ..transforms import is_small
 from ..utils.types import Array, Mask
 from ._base import SparseLinearClassifier, checks_parameters, frames_of_ours
-from ._lists import (
-    CV_CONSTRAINTS,
-    check_ridges,
-    class_means,
-    lengths_to_try,
-    record_choice,
-    record_strata,
-    report_choice,
-    warn_of_chance,
-)
+from ._lists import CV_CONSTRAINTS, check_ridges, check_rows, choose_among_lists
 
 
 class SparseAUCClassifierCV(SparseLinearClassifier):
@@ -236,51 +223,28 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         -------
         self
         """
-        X, positive, weight, rows = self._check_training_data(X, y, sample_weight, self.device)
-        strata = rows.take(strata, "strata")
-        outcome = record_strata(self, Binary(positive, weight), X, strata, stratum_weights)
-        chunked = isinstance(X, Chunks)
-        divided: Binary = outcome
-        seen = X
-        if chunked:  # splitters see labels and groups only
-            rows = CountedRows.by_weight(weight, positive.size)
-            divided = outcome.take(rows.index)
-            seen = divided.positive
-        cv = rows.number_splits(self.cv)
-        splits = divided.split(cv, seen, rows.take(groups, "groups"), self.random_state)
-        if chunked:
-            splits = [(rows.index[train], rows.index[test]) for train, test in splits]
-        plan = SplitPlan.from_splits(splits, positive.size, weight)
-        n = rows.index.size
+        X, outcome, rows = check_rows(self, X, y, sample_weight, strata, stratum_weights)
+        n = outcome.n_counted
         d = X.shape[1]
-        alphas = check_ridges(self.alphas, ALPHAS if d < n else WIDE_ALPHAS)
-        ks, restrictions = lengths_to_try(self, n)
-        smoothing = int(d < n and outcome.informative < FEW_ROWS)
-        choice = choose_by_validation(
-            CVTask(X, outcome, plan, ks, alphas, restrictions),
-            Procedure(
-                self.rule,
-                self.clip,
-                self.log,
-                self._kinds(n, d),
-                smoothing,
-                self.n_jobs,
-                self.verbose,
-            ),
+        choice = choose_among_lists(
+            self,
+            X,
+            outcome,
+            rows,
+            groups,
+            alphas=check_ridges(self.alphas, ALPHAS if d < n else WIDE_ALPHAS),
+            n_informative=n,
+            kinds=self._kinds(n, d),
+            smoothing=int(d < n and outcome.informative < FEW_ROWS),
         )
-        record_choice(self, choice)
-        self.coefficients_ = str(choice.cv_results["param_coefficients"][choice.index])
-        if chunked:
-            self.auc_error_ = choice.score_error
+        self.coefficients_ = str(choice.found.family.kind)
+        if isinstance(X, Chunks):
+            self.auc_error_ = choice.found.score_error
             self.n_passes_ = X.n_passes
         coef = choice.chosen.coef.astype(X.dtype, copy=False)
-        self._set_fitted(coef, *class_means(choice.chosen.quadratic, X.dtype))
-        score_in_log_odds(self, choice.rounds, positive, weight)
-        report_choice(self, choice, f", {self.coefficients_} coefficients", "AUC")
-        validated = np.flatnonzero(~np.isnan(self.out_of_fold_scores_))
-        warn_of_chance(self, choice, outcome.take(validated).chance_error, smoothing, "AUC")
-        if not chunked:
-            self.out_of_fold_scores_ = rows.spread(self.out_of_fold_scores_)
+        self._set_coef(coef, choice.chosen.quadratic.centre)
+        score_in_log_odds(self, choice.rounds, outcome.positive, outcome.weight)
+        self.out_of_fold_scores_ = rows.spread(self.out_of_fold_scores_)
         return self
 
     def _kinds(self, n: int, d: int) -> tuple[Kind, ...]:

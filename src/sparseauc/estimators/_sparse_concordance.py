@@ -10,38 +10,27 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_weights
-from ..choosing import Procedure, choose_by_validation, choose_list
-from ..cross_validation import CVTask
+from .._validation import CountedRows, check_weights
 from ..defaults import CONCORDANCE_ALPHAS, CONCORDANCE_SMOOTHING, WIDE_CONCORDANCE_ALPHAS
 from ..errors import InputError
-from ..folds import CountedRows, SplitPlan
 from ..limits import Limits
-from ..moments.base import Quadratic
-from ..moments.pairs import PairMoments
 from ..outcome import Times
 from ..path import Progress
 from ..rules import Rule
 from ..strata import Weighting
 from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
-from ..utils.types import Array, Floats, Indices
+from ..utils.types import Array, Floats
 from ._base import SparseLinearModel, checks_parameters, names_columns
 from ._lists import (
     CV_CONSTRAINTS,
     LIST_CONSTRAINTS,
-    apply_fitted_strata,
+    certify_rows,
     check_limits,
     check_ridges,
-    lengths_to_try,
-    record_choice,
-    record_list,
-    record_proof,
-    record_strata,
-    report_choice,
-    warn_of_chance,
+    check_rows,
+    choose_among_lists,
+    fit_list,
 )
-
-_NONE: Indices = np.empty(0, np.int64)
 
 
 def _has_hazards(model: Any) -> bool:
@@ -119,18 +108,19 @@ class ConcordanceModel(SparseLinearModel):
         scores = np.asarray(self.predict(X), np.float64)
         return 1.0 - self.hazards_.survival(scores, np.array([at]))[:, 0]
 
-    def _check_times(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Any, SurvivalTimes, Array | None, CountedRows]:
-        """Check X, times and weights; return them of the rows of weight above 0, and these rows."""
-        self._forget_fit()
-        if self._as_chunks(X) is not None:
-            raise InputError(
-                f"{type(self).__name__} compares every row with others, and needs all of them in "
-                "memory: load them first, such as with numpy.load(path) or X.compute(), or fit "
-                "SparseAUCClassifier, which reads rows in chunks, to who has the event by a time"
-            )
-        (X,) = self._check_table(X)
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
+    ) -> tuple[Any, Times, CountedRows]:
+        if reset:
+            self._forget_fit()
+            if self._as_chunks(X) is not None:
+                raise InputError(
+                    f"{type(self).__name__} compares every row with others, and needs all of them "
+                    "in memory: load them first, such as with numpy.load(path) or X.compute(), or "
+                    "fit SparseAUCClassifier, which reads rows in chunks, to who has the event by "
+                    "a time"
+                )
+        (X,) = self._check_table(X, reset=reset)
         times = SurvivalTimes.from_target(y, needs_events=False)
         if X.shape[0] != len(times):
             raise InputError(
@@ -140,18 +130,12 @@ class ConcordanceModel(SparseLinearModel):
         if sample_weight is not None:
             weight = check_weights(sample_weight, len(times.time))
         times.check_pairs(weight)
-        rows = CountedRows.by_weight(weight, len(times))
-        if weight is not None and not rows.are_all:
-            X = X[rows.index]
-            times = times.take(rows.index)
-            weight = weight[rows.index]
-        self.horizon_ = times.check_horizon(self.horizon, weight)
-        return X, times, weight, rows
-
-    def _set_centred(self, coef: Floats, quadratic: Quadratic) -> Self:
-        """Set ``coef_``, and ``intercept_`` so that the mean of the rows scores 0."""
-        assert isinstance(quadratic, PairMoments)
-        return self._set_coef(coef, coef @ quadratic.centre.astype(coef.dtype))
+        X, outcome, rows = self._leave_out_absent(X, Times(times, weight))
+        if reset:
+            self.horizon_ = outcome.times.check_horizon(self.horizon, outcome.weight)
+        if getattr(self, "scoring", "harrell") == "uno":
+            outcome = replace(outcome, horizon=self.horizon_)
+        return X, outcome, rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -268,14 +252,9 @@ class SparseConcordance(ConcordanceModel):
         -------
         self
         """
-        X, times, weight, rows = self._check_times(X, y, sample_weight)
-        strata = rows.take(strata, "strata")
-        outcome = record_strata(self, Times(times, weight), X, strata, stratum_weights)
-        k, restrictions = check_limits(self)
-        quadratic = outcome.quadratic(X)
-        found = choose_list(quadratic, k, self.alpha, restrictions, X.dtype, one_thread=False)
-        self._set_centred(found.coef, quadratic)
-        record_list(self, found, self.alpha)
+        X, outcome, _ = check_rows(self, X, y, sample_weight, strata, stratum_weights)
+        limits = check_limits(self)
+        fit_list(self, outcome.quadratic(X), X.dtype, limits)
         return self
 
     @names_columns
@@ -303,15 +282,8 @@ class SparseConcordance(ConcordanceModel):
             With ``lower_bound_``, ``optimality_gap_`` and ``certificate_status_``.
         """
         check_is_fitted(self, "coef_")
-        other = type(self)(horizon=self.horizon)
-        X, times, weight, rows = other._check_times(X, y, sample_weight)
-        strata = rows.take(strata, "strata")
-        if X.shape[1] != self.n_features_in_:
-            raise InputError("X has other columns than that of the fit")
-        outcome = apply_fitted_strata(self, Times(times, weight), X, strata)
-        quadratic = outcome.quadratic(X)
-        coef = record_proof(self, quadratic, _NONE, time_limit)
-        return self._set_centred(coef, quadratic)
+        certify_rows(self, X, y, sample_weight, strata, time_limit)
+        return self
 
 
 class SparseConcordanceCV(ConcordanceModel):
@@ -458,30 +430,27 @@ class SparseConcordanceCV(ConcordanceModel):
         -------
         self
         """
-        X, times, weight, rows = self._check_times(X, y, sample_weight)
-        strata = rows.take(strata, "strata")
-        outcome = Times(times, weight, horizon=self.horizon_ if self.scoring == "uno" else None)
-        outcome = record_strata(self, outcome, X, strata, stratum_weights)
-        cv = rows.number_splits(self.cv)
-        splits = outcome.split(cv, X, rows.take(groups, "groups"), self.random_state)
+        X, outcome, rows = check_rows(self, X, y, sample_weight, strata, stratum_weights)
         n, d = X.shape
-        plan = SplitPlan.from_splits(splits, n, weight)
-        alphas = check_ridges(self.alphas, CONCORDANCE_ALPHAS if d < n else WIDE_CONCORDANCE_ALPHAS)
-        ks, restrictions = lengths_to_try(self, int(times.event.sum()) // 2)
-        smoothing = CONCORDANCE_SMOOTHING if d < n else 0
-        choice = choose_by_validation(
-            CVTask(X, outcome, plan, ks, alphas, restrictions),
-            Procedure(self.rule, self.clip, self.log, None, smoothing, self.n_jobs, self.verbose),
+        choice = choose_among_lists(
+            self,
+            X,
+            outcome,
+            rows,
+            groups,
+            alphas=check_ridges(
+                self.alphas, CONCORDANCE_ALPHAS if d < n else WIDE_CONCORDANCE_ALPHAS
+            ),
+            n_informative=int(np.count_nonzero(outcome.positive)) // 2,
+            smoothing=CONCORDANCE_SMOOTHING if d < n else 0,
         )
-        record_choice(self, choice)
-        self.hazards_ = ProportionalHazards.fit(self.out_of_fold_scores_, times, weight)
-        report_choice(self, choice, "", "concordance")
-        warn_of_chance(self, choice, outcome.chance_error, smoothing, "concordance")
+        scores = choice.out_of_fold_scores
+        self.hazards_ = ProportionalHazards.fit(scores, outcome.times, outcome.weight)
         coef = choice.chosen.coef.astype(X.dtype, copy=False)
         slope = self.hazards_.slope
         if slope > 0:
             coef = (slope * coef).astype(coef.dtype, copy=False)
-            self.out_of_fold_scores_ = slope * self.out_of_fold_scores_
+            scores = slope * scores
             self.hazards_ = replace(self.hazards_, slope=1.0)
-        self.out_of_fold_scores_ = rows.spread(self.out_of_fold_scores_)
-        return self._set_centred(coef, choice.chosen.quadratic)
+        self.out_of_fold_scores_ = rows.spread(scores)
+        return self._set_coef(coef, choice.chosen.quadratic.centre)

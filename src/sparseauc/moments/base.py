@@ -81,7 +81,7 @@ class Quadratic(ABC):
     """A loss that is quadratic in the coefficients: F(w) = 1 + 2 w·δ + wᵀHw.
 
     Solvers that exchange columns ask for no more than this. Another loss is another subclass with
-    the four members that are abstract, and no solver changes. F is a mean of squares, so that it is
+    the members that are abstract, and no solver changes. F is a mean of squares, so that it is
     never negative.
 
     Attributes
@@ -94,6 +94,15 @@ class Quadratic(ABC):
 
     precision: float = float(np.finfo(np.float64).eps)
     is_whole: bool = False
+
+    @property
+    @abstractmethod
+    def centre(self) -> Array:
+        """A point amid the rows, where scores are 0."""
+
+    def carefully(self) -> Quadratic:
+        """The same, with products about the mean, for certificates."""
+        return self
 
     @property
     @abstractmethod

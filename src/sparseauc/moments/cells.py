@@ -98,6 +98,12 @@ class Moments(Quadratic):
         """Mean of each class, over the strata."""
         return self._by_class(self.cell_means)
 
+    @property
+    def centre(self) -> Array:
+        """The point midway between the means of the classes."""
+        centre: Array = np.mean(self.means, axis=0)
+        return centre
+
     @cached_property
     def variances(self) -> tuple[Array, Array]:
         """Variances of the columns within each class, divided by its weight."""

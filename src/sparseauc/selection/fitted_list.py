@@ -5,15 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from .._validation import (
-    check_classes,
-    check_each_class_weighs,
-    check_known_labels,
-    check_weights,
-    first_bad,
-)
+from .._validation import CountedRows, first_bad
 from ..errors import ExchangeError, InputError
 from ..estimators import (
     SparseAUCClassifier,
@@ -22,12 +16,10 @@ from ..estimators import (
     SparseConcordanceCV,
     apply_fitted_strata,
 )
-from ..folds import CountedRows
 from ..moments.base import Quadratic, StandardisedGram
-from ..outcome import Binary, Outcome, Times
+from ..outcome import Outcome
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
-from ..survival import SurvivalTimes
 from ..transforms import transform_columns
 from ..utils.types import Array, Indices
 
@@ -95,27 +87,10 @@ class FittedList:
                 f"model must be a {names} or {EXCHANGE_MODELS[-1].__name__}, got "
                 f"{type(model).__name__}"
             )
-        check_is_fitted(model)
+        X, outcome, counted = rows_of_fit(model, X, y, sample_weight)
         support = np.flatnonzero(model.coef_[0])
         if support.size == 0:
             raise ExchangeError("the model chose no column: all are constant, or not allowed")
-        (X,) = model._check_table(X, reset=False)
-        X = transform_columns(model, X)
-        outcome = outcome_of(model, X, y)
-        if isinstance(model, SparseConcordanceCV) and model.scoring == "uno":
-            assert isinstance(outcome, Times)
-            outcome = replace(outcome, horizon=model.horizon_)
-        positive = outcome.positive
-        counted = CountedRows.by_weight(None, positive.size)
-        if sample_weight is not None:
-            weight = check_weights(sample_weight, positive.size)
-            if isinstance(outcome, Binary):
-                check_each_class_weighs(weight, positive, np.array([False, True]))
-            counted = CountedRows.by_weight(weight, positive.size)
-            outcome = outcome.reweighted(weight)
-        if not counted.are_all:
-            X = X[counted.index]
-            outcome = outcome.take_alone(counted.index)
         outcome = apply_fitted_strata(model, outcome, X, counted.take(strata, "strata"))
         gram = StandardisedGram(outcome.quadratic(X))
         _check_same_rows(model, gram.scale, weighted=sample_weight is not None)
@@ -165,17 +140,17 @@ class FittedList:
         return np.column_stack([column_of(self.X, j) for j in columns.tolist()])
 
 
-def outcome_of(model: Any, X: Any, y: npt.ArrayLike) -> Outcome:
-    """Return the outcome of rows as a model ranks them; labels are those that it knows."""
-    if not hasattr(model, "classes_"):
-        times = SurvivalTimes.from_target(y)
-        check_consistent_length(X, times.time)
-        return Times(times)
-    labels = np.asarray(y)
-    check_consistent_length(X, labels)
-    positive = check_known_labels(labels, model.classes_)
-    check_classes(labels)
-    return Binary(positive)
+def rows_of_fit(
+    model: Any, X: Any, y: npt.ArrayLike, sample_weight: Any = None
+) -> tuple[Any, Outcome, CountedRows]:
+    """Check the rows of a fitted model, in memory.
+
+    Returns them as the model takes them, clipped and logged, their outcome as the model ranks them,
+    and which of those given have a weight above 0.
+    """
+    check_is_fitted(model)
+    X, outcome, counted = model._check_rows(X, y, sample_weight, reset=False)
+    return transform_columns(model, X), outcome, counted
 
 
 def column_of(X: Any, j: int) -> Array:

@@ -16,12 +16,12 @@ from ..errors import InputError
 from ..estimators import (
     SparseAUCClassifier,
     SparseConcordance,
-    record_strata,
+    check_rows,
     resolve_limits,
 )
 from ..folds import rows_by_number
 from ..limits import Limits
-from ..outcome import Binary, Outcome, Times
+from ..outcome import Outcome
 from ..path import check_lengths, path_of_moments
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
@@ -209,27 +209,18 @@ def stability_selection(
     (0.83, 0.13)
     """
     # The checks of data and parameters, and the errors, are those of the estimator.
-    of_times = is_times(y)
-    model: Any = (SparseConcordance if of_times else SparseAUCClassifier)(k, alpha, limits=limits)
+    kind = SparseConcordance if is_times(y) else SparseAUCClassifier
+    model: Any = kind(k, alpha, limits=limits)
     model._validate_params()
     check_scalar(n_pairs, "n_pairs", Integral, min_val=1)
-    outcome: Outcome
-    if of_times:
-        X, times, weight, rows = model._check_times(X, y, sample_weight)
-        outcome = Times(times, weight)
-    else:
-        X, positive, weight, rows = model._check_training_data(X, y, sample_weight)
-        outcome = Binary(positive, weight)
+    X, outcome, _ = check_rows(model, X, y, sample_weight, strata, stratum_weights)
     restrictions = resolve_limits(model)
     n_fixed = restrictions.count(restrictions.fixed)
     d = X.shape[1]
     check_lengths(np.array([k]), d, restrictions)
     if n_fixed == k:
         raise InputError(f"always_include names {k} columns, which leaves none of k={k} to choose")
-    names = ["censored", "event"] if of_times else model.classes_.tolist()
-    _check_halves(outcome.positive, names)
-    strata = rows.take(strata, "strata")
-    outcome = record_strata(model, outcome, X, strata, stratum_weights)
+    _check_halves(outcome.positive, getattr(model, "classes_", None))
     units, cell = _units_to_halve(outcome.positive, outcome.strata)
     cells = [members for _, members in rows_by_number(cell)]
 
@@ -269,8 +260,9 @@ def stability_selection(
     )
 
 
-def _check_halves(positive: Mask, names: Sequence[Any]) -> None:
-    """Refuse a class of a single row."""
+def _check_halves(positive: Mask, classes: npt.NDArray[Any] | None) -> None:
+    """Refuse a class of a single row; of times, events alone must be in both halves."""
+    names = ["censored", "event"] if classes is None else classes.tolist()
     for name, side in zip(names, (~positive, positive), strict=True):
         size = np.count_nonzero(side)
         if size == 1 or (size == 0 and name != "censored"):

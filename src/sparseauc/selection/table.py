@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError
 from ..limits import Limits
-from ..transforms import transform_columns
 from ..utils.types import Array, Indices
-from .fitted_list import column_of, outcome_of
+from .fitted_list import column_of, rows_of_fit
 from .stability import StabilityResult
 
 if TYPE_CHECKING:
@@ -83,10 +81,7 @@ def column_table(
     """
     import pandas as pd
 
-    check_is_fitted(model)
-    (X,) = model._check_table(X, reset=False)
-    X = transform_columns(model, X)
-    outcome = outcome_of(model, X, y)
+    X, outcome, _ = rows_of_fit(model, X, y)
     if stability is not None and stability.frequency.size != model.n_features_in_:
         raise InputError(
             f"stability is of {stability.frequency.size} columns and the model of "
