@@ -17,7 +17,7 @@ from ..formatting import calibration_text
 from ..reading.columns import dense_column
 from .elements import Figure, Panel, Series
 from .parts import draw_calibration, draw_decision_curve, draw_roc
-from .words import SAY, class_names, words_of
+from .words import class_names, words_of
 
 # Longer lists would fill pages: only the columns with the largest weights are drawn.
 MOST_DRAWN = 12
@@ -103,7 +103,7 @@ def draw_curves(fit: FitResult, curves: RankCurves, risks: Risks, over: str) -> 
     return Figure(
         "roc",
         "ROC and precision–recall",
-        words_of(fit)("roc", over=over, level=curves.confidence),
+        words_of(fit)("roc", over=over),
         [draw_roc(curves, fit.nested.interval), panel],
     )
 
@@ -111,7 +111,7 @@ def draw_curves(fit: FitResult, curves: RankCurves, risks: Risks, over: str) -> 
 def draw_sizes(fit: FitResult) -> Figure:
     """AUC against the number of columns, or the budget."""
     path = fit.summary["auc_by_k"]
-    measure = fit.table.outcome.measure
+    measure = fit.card.measure
     by_budget = "budget" in path[0]
     along = "budget" if by_budget else "k"
     called = "budget {:g}" if by_budget else "k = {:g}"
@@ -151,14 +151,14 @@ def draw_sizes(fit: FitResult) -> Figure:
             "sizes",
             point=along,
             least="cheapest" if by_budget else "shortest",
-            rule=str(fit.settings.get("rule")),
         ),
         [Panel("", x_label, f"validation {measure}", series)],
     )
 
 
-def draw_learning(points: list[tuple[int, AUCInterval]], k: int, measure: str) -> Figure:
+def draw_learning(fit: FitResult, points: list[tuple[int, AUCInterval]]) -> Figure:
     """AUC or C against the number of training rows."""
+    measure = fit.card.measure
     rows = [float(size) for size, _ in points]
     areas = [one.auc for _, one in points]
     low = [one.low for _, one in points]
@@ -168,7 +168,7 @@ def draw_learning(points: list[tuple[int, AUCInterval]], k: int, measure: str) -
     return Figure(
         "learning",
         f"{measure} against the number of rows",
-        SAY("learning", k=k, measure=measure),
+        words_of(fit)("learning"),
         [Panel("", "training rows", measure, series)],
     )
 
@@ -203,7 +203,7 @@ def draw_risks(fit: FitResult, risks: Risks, name: str) -> Figure:
     return Figure("calibration", "Calibration and decision curve", caption, panels)
 
 
-def draw_instability(found: Instability) -> Figure:
+def draw_instability(fit: FitResult, found: Instability) -> Figure:
     """Risks by models of other rows against those of the final model."""
     order = np.argsort(found.risks, kind="stable")
     shown = order[np.unique(np.linspace(0, order.size - 1, _ROWS_DRAWN).astype(np.intp))]
@@ -232,6 +232,6 @@ def draw_instability(found: Instability) -> Figure:
     return Figure(
         "instability",
         "Instability of the risks",
-        SAY("instability", found=found, refits=len(found.refitted)),
+        words_of(fit)("instability", found=found, refits=len(found.refitted)),
         [Panel("", "risk by the model, %", "risk by refitted models, %", series)],
     )

@@ -30,7 +30,7 @@ from .model_figures import (
     draw_sizes,
 )
 from .parts import list_items, list_points, note_cautions, show_follow_up, show_groups
-from .words import SAY, class_names, describe_method, of_the_same, words_of
+from .words import class_names, describe_method, words_of
 
 _REPLACEMENTS = {
     "column": "Column",
@@ -44,34 +44,30 @@ _REPLACEMENTS = {
 }
 
 
-def show_alternatives(found: Alternatives, order: list[str], measure: str) -> list[Element]:
-    """List replacements of each column, in the order given, and other lists."""
-    names = {**_REPLACEMENTS, "auc": measure}
+def show_alternatives(found: Alternatives, fit: FitResult) -> list[Element]:
+    """List replacements of each column, and other lists."""
+    say = words_of(fit)
+    names = {**_REPLACEMENTS, "auc": fit.card.measure}
+    order = fit.columns["column"].tolist()
     frame = found.replacements.sort_values(
         "column", key=lambda names: names.map(order.index), kind="stable"
     )
     replaced = Listing(
         "replacements",
         "Replacements",
-        SAY("replacements", measure=measure),
+        say("replacements"),
         frame[list(names)].rename(columns=names),
         formats=dict.fromkeys(("Correlation", "Change", "95 % CI from", "to"), ".3f"),
     )
     near = found.near_equal
-    told = SAY(
-        "near_equal",
-        lists=len(near.lists),
-        complete=near.complete,
-        within=f"{100 * WITHIN:g}",
-        in_all=near.in_all,
-        in_most=near.in_most,
-        in_none=near.in_none,
-    )
-    others = [] if len(near.lists) < 2 else [_list_others(found, measure)]
-    return [replaced, Note(told, "finding"), *others]
+    told = Note(say("near_equal", near=near, within=f"{100 * WITHIN:g}"), "finding")
+    if len(near.lists) < 2:
+        return [replaced, told]
+    others = say("other_lists", more=len(near.lists) - len(found.lists))
+    return [replaced, told, _list_others(found, fit.card.measure, others)]
 
 
-def _list_others(found: Alternatives, measure: str) -> Listing:
+def _list_others(found: Alternatives, measure: str, caption: str) -> Listing:
     lists = found.lists
     own = set(lists["columns"][0])
     frame = lists.assign(
@@ -84,7 +80,7 @@ def _list_others(found: Alternatives, measure: str) -> Listing:
     return Listing(
         "other-lists",
         "Other lists that are nearly as good",
-        SAY("other_lists", more=len(found.near_equal.lists) - len(lists), measure=measure),
+        caption,
         frame[["List", "Without", "Instead", measure, "Gain"]],
         formats={"Gain": ".1f"},
     )
@@ -129,21 +125,18 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     >>> print(build_model_report(evaluation).title)
     2 columns that rank ill above well
     """
-    from sparseauc import __version__
-
     fit = evaluation.fit
-    positive, negative = class_names(fit)
+    say = words_of(fit)
     sections = [
         Section(
             "reliance",
             "Cautions",
-            [note_cautions(evaluation.fit.cautions, words_of(fit)("no_cautions"))],
+            [note_cautions(fit.cautions, say("no_cautions"))],
         ),
         Section("columns", "The short list", _show_columns(evaluation)),
     ]
     if evaluation.alternatives is not None:
-        chosen = fit.columns["column"].tolist()
-        other = show_alternatives(evaluation.alternatives, chosen, fit.table.outcome.measure)
+        other = show_alternatives(evaluation.alternatives, fit)
         sections.append(Section("alternatives", "Other columns, other lists", other))
     sections.append(Section("ranking", "Discrimination", _show_ranking(evaluation)))
     if size := _show_sizes(evaluation):
@@ -155,19 +148,21 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     sections += [
         Section("use", "How to use it", _show_use(evaluation)),
         Section("method", "Methods", _describe_methods(evaluation)),
-        Section(
-            "references", "References", [Note(words_of(fit)("references", version=__version__))]
-        ),
+        Section("references", "References", [Note(say("references"))]),
         Section(
             "reporting",
             "For a publication",
-            [list_items(evaluation.fit.card, needed=evaluation.size)],
+            [list_items(fit.card, needed=evaluation.size)],
         ),
     ]
-    label = fit.label
+    lead = say("lead")
+    compared = evaluation.baselines
+    if compared is not None and compared.l1 is not None and compared.l1.difference is not None:
+        claim = say("claim", found=compared)
+        lead = f"{lead}\n\n{claim}"
     return Report(
-        title=words_of(fit)("title", k=fit.k, label=label, positive=positive, negative=negative),
-        lead=_write_lead(evaluation),
+        title=say("title"),
+        lead=lead,
         sections=sections,
         facts={**_list_facts(fit), **(facts or {})},
         glance=_summarise(fit),
@@ -180,7 +175,7 @@ def _summarise(fit: FitResult) -> dict[str, str]:
     classifier: Any = fit.classifier
     positives = int(table.y.sum())
     rows = table.y.size
-    measure = table.outcome.measure
+    measure = fit.card.measure
     auc = {f"{measure} on training rows (optimistic)": f"{fit.training_auc.auc:.3f}"}
     if nested is not None:
         one = nested.interval
@@ -199,31 +194,6 @@ def _summarise(fit: FitResult) -> dict[str, str]:
 
 def _name_of_events(fit: FitResult) -> str:
     return "Positive" if fit.table.times is None else "Events"
-
-
-def _write_lead(evaluation: Evaluation) -> str:
-    fit = evaluation.fit
-    positive, negative = class_names(fit)
-    auc = None if fit.nested is None else fit.nested.interval
-    same = of_the_same(fit.table)
-    lead = words_of(fit)(
-        "lead", auc=auc, label=fit.label, positive=positive, negative=negative, of_the_same=same
-    )
-    claim = _write_claim(evaluation.baselines)
-    return lead if claim is None else f"{lead}\n\n{claim}"
-
-
-def _write_claim(found: Baselines | None) -> str | None:
-    """The list against L1 logistic regression, in one sentence."""
-    if found is None or found.l1 is None or found.l1.difference is None:
-        return None
-    return SAY(
-        "claim",
-        ours=found.results[0].columns,
-        theirs=found.l1.columns,
-        difference=-found.l1.difference,
-        lead=found.l1.lead,
-    )
 
 
 def _show_columns(evaluation: Evaluation) -> list[Element]:
@@ -252,20 +222,19 @@ def _list_risks(fit: FitResult, score: PointScore) -> Listing:
             "By the formula, %": [f"{100 * one:.0f}" for one in score.risk["predicted"]],
         }
     )
-    caption = words_of(fit)("risk_by_total", score=score)
+    caption = words_of(fit)("risk_by_total")
     return Listing("risk-by-total", "Risk by total of points", caption, shown)
 
 
 def _list_columns(fit: FitResult) -> Listing:
     columns = fit.columns
     table = fit.table
-    positive, negative = class_names(fit)
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
     formats = {"Missing, %": ".1f"}
     for key, (_, form) in HEADINGS.items():
         if key not in columns or (key in WITHOUT_POINTS and "points" in columns):
             continue
-        heading = heading_of(key, table.outcome.measure)
+        heading = heading_of(key, fit.card.measure)
         name = capitalised(heading)
         values = columns[key].to_numpy()
         if form == "%":
@@ -275,7 +244,7 @@ def _list_columns(fit: FitResult) -> Listing:
             formats[name] = form.lstrip("+")
         shown[name] = values
     direction = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
-    shown.insert(shown.columns.get_loc("Per SD") + 1, f"In {positive}", direction)
+    shown.insert(shown.columns.get_loc("Per SD") + 1, f"In {class_names(fit)[0]}", direction)
     if table.missing:
         about = fit.summary
         shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
@@ -283,14 +252,8 @@ def _list_columns(fit: FitResult) -> Listing:
     stability = fit.stability if "frequency" in columns else None
     caption = words_of(fit)(
         "short_list",
-        label=fit.label,
-        positive=positive,
-        negative=negative,
         refits=0 if stability is None else 2 * stability.n_pairs,
         intercept=significant(float(fit.classifier.intercept_[0]), 4),
-        points="points" in columns,
-        clipped=bool(fit.summary["clip"]),
-        logged=list(fit.summary["log"]),
         against=columns["column"][own * np.sign(columns["coefficient"]) < 0].tolist(),
     )
     return Listing("short-list", "Columns and coefficients", caption, shown, formats=formats)
@@ -315,12 +278,8 @@ def _list_candidates(evaluation: Evaluation) -> Listing:
         }
         for one in shown
     )
-    caption = words_of(fit)(
-        "table_one",
-        shown_all=len(shown) == len(evaluation.candidates),
-        shown=len(shown),
-        candidates=len(evaluation.candidates),
-    )
+    candidates = len(evaluation.candidates)
+    caption = words_of(fit)("table_one", shown=len(shown), candidates=candidates)
     return Listing("table-one", "Table 1: candidates by outcome", caption, frame)
 
 
@@ -332,7 +291,7 @@ def _list_correlations(evaluation: Evaluation) -> Listing:
     return Listing(
         "correlations",
         "Correlations among the chosen columns",
-        SAY("correlations"),
+        words_of(evaluation.fit)("correlations"),
         table,
         formats=dict.fromkeys(table.columns[1:], ".2f"),
     )
@@ -361,7 +320,7 @@ def _list_aucs(fit: FitResult) -> Listing:
     nested = fit.nested
     classifier: Any = fit.classifier
     level = 0.95 if nested is None else nested.interval.confidence
-    measure = fit.table.outcome.measure
+    measure = fit.card.measure
     rows: list[dict[str, Any]] = []
     if nested is not None:
         one = nested.interval
@@ -386,15 +345,7 @@ def _list_aucs(fit: FitResult) -> Listing:
         "comment": "Comment",
     }
     frame = pd.DataFrame(rows, columns=list(headings)).rename(columns=headings)
-    positive, negative = class_names(fit)
-    caption = words_of(fit)(
-        "auc",
-        positive=positive,
-        negative=negative,
-        of_the_same=of_the_same(fit.table),
-        nested=nested is not None,
-        label=fit.label,
-    )
+    caption = words_of(fit)("auc")
     return Listing("auc", f"{measure} and its optimism", caption, frame)
 
 
@@ -407,10 +358,10 @@ def _show_strata(fit: FitResult, nested: NestedScores) -> list[Element]:
     return show_groups(
         sorted(found, key=lambda one: one.name),
         nested.interval,
-        f"{fit.table.outcome.measure} by {name}",
+        f"{fit.card.measure} by {name}",
         f"all, within {name}",
         caption,
-        fit.table.outcome.measure,
+        fit.card.measure,
     )
 
 
@@ -422,7 +373,7 @@ def _list_folds(fit: FitResult, nested: NestedScores) -> Listing:
             "Fold": np.arange(len(names)) + 1,
             "Rows": np.bincount(nested.folds),
             _name_of_events(fit): np.bincount(nested.folds, fit.table.y).astype(int),
-            fit.table.outcome.measure: nested.fold_aucs,
+            fit.card.measure: nested.fold_aucs,
             "k": [len(one) for one in names],
             "On the list": [len(chosen.intersection(one)) for one in names],
             "Columns chosen": [", ".join(one) for one in names],
@@ -432,8 +383,7 @@ def _list_folds(fit: FitResult, nested: NestedScores) -> Listing:
 
 
 def _list_baselines(found: Baselines, fit: FitResult) -> Listing:
-    measure = fit.table.outcome.measure
-    strata = fit.table.strata is not None
+    measure = fit.card.measure
     rows = []
     for one in found.results:
         row: dict[str, Any] = {
@@ -446,14 +396,14 @@ def _list_baselines(found: Baselines, fit: FitResult) -> Listing:
         }
         if one.difference is not None:
             row["Difference"] = round(-one.difference, 3) + 0.0
-        if not strata:
+        if fit.table.strata is None:
             row |= {"Difference from": None, "Difference to": None, "p": one.pvalue}
             if one.lead is not None:
                 row["Difference from"], row["Difference to"] = (
                     round(end, 3) + 0.0 for end in one.lead[1:]
                 )
         rows.append(row)
-    caption = words_of(fit)("baselines", strata=strata, left_out=list(found.left_out))
+    caption = words_of(fit)("baselines", left_out=found.left_out)
     frame = pd.DataFrame(rows)
     return Listing(
         "baselines", "Compared with simple methods", caption, frame, formats={"p": ".2g"}
@@ -467,8 +417,7 @@ def _show_sizes(evaluation: Evaluation) -> list[Element]:
     if len(fit.summary["auc_by_k"]) >= 2:
         elements.append(draw_sizes(fit))
     if evaluation.learning is not None:
-        measure = fit.table.outcome.measure
-        elements.append(draw_learning(evaluation.learning, fit.k, measure))
+        elements.append(draw_learning(fit, evaluation.learning))
     if fit.nested is not None and fit.table.follow_up is None and not weighted:
         elements += _show_sample_size(evaluation)
     return elements
@@ -477,15 +426,13 @@ def _show_sizes(evaluation: Evaluation) -> list[Element]:
 def _show_sample_size(evaluation: Evaluation) -> list[Element]:
     size = evaluation.size
     of_all = evaluation.size_of_all
-    y = evaluation.fit.table.y
-    text = SAY(
+    say = words_of(evaluation.fit)
+    text = say(
         "sample_size",
         size=size,
         of_all=of_all,
         validation=evaluation.validation,
-        rows=y.size,
-        own_positives=int(y.sum()),
-        positives=0 if size is None else int(np.ceil(size.rows * y.mean())),
+        positives=0 if size is None else int(np.ceil(size.rows * evaluation.fit.table.y.mean())),
     )
     if size is None:
         return [Note(text)]
@@ -507,7 +454,7 @@ def _show_sample_size(evaluation: Evaluation) -> list[Element]:
         Listing(
             "sample-size",
             "Sample size",
-            f"{text}\n\n{SAY('size_table')}",
+            f"{text}\n\n{say('size_table')}",
             frame,
             formats={"Events per parameter": ".1f"},
         )
@@ -524,7 +471,7 @@ def _show_probability(evaluation: Evaluation) -> list[Element]:
         draw_risks(fit, risks, class_names(fit)[0]),
     ]
     if evaluation.instability is not None:
-        elements.append(draw_instability(evaluation.instability))
+        elements.append(draw_instability(fit, evaluation.instability))
     return elements
 
 
@@ -560,7 +507,7 @@ def _describe_methods(evaluation: Evaluation) -> list[Element]:
     notes = [note for note in fit.notes if not note.startswith("missing values imputed")]
     if notes:
         elements.append(Note("Notes on the data: " + " ".join(as_sentence(note) for note in notes)))
-    return [*elements, Note(SAY("limits_of_a_sum"))]
+    return [*elements, Note(words_of(fit)("limits_of_a_sum"))]
 
 
 def _list_facts(fit: FitResult) -> dict[str, str]:

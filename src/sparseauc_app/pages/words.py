@@ -14,7 +14,6 @@ from sparseauc.limits import Limits
 from ..fit_result import FitResult
 from ..formatting import auc_text, count, make_environment, percent
 from ..models import chooses_by_exchanges
-from ..reading import Table
 from ..reading.columns import is_number
 
 if TYPE_CHECKING:
@@ -22,22 +21,19 @@ if TYPE_CHECKING:
 
 
 class Words:
-    """The texts of one template file, called by the name of their block.
+    """The texts of template files, called by the name of their block: the first that has it.
 
-    Facts are filled in; lines are joined, and a blank line begins a new paragraph. Texts that a
-    file has not are those of ``otherwise``.
+    Facts are filled in; lines are joined, and a blank line begins a new paragraph.
     """
 
-    def __init__(self, name: str, otherwise: Words | None = None) -> None:
-        self._name = name
-        self._otherwise = otherwise
+    def __init__(self, *names: str, **facts: Any) -> None:
+        self._templates = [_environment().get_template(name) for name in names]
+        self._facts = facts
 
     def __call__(self, block: str, **facts: Any) -> str:
-        """Write a text; empty if the template has no such block."""
-        template = _environment().get_template(self._name)
-        if block not in template.blocks:
-            return "" if self._otherwise is None else self._otherwise(block, **facts)
-        text = "".join(template.blocks[block](template.new_context(facts)))
+        """Write a text with further facts."""
+        template = next(one for one in self._templates if block in one.blocks)
+        text = "".join(template.blocks[block](template.new_context({**self._facts, **facts})))
         parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
         return "\n\n".join(part for part in parts if part)
 
@@ -69,68 +65,60 @@ def _on_one_line(value: Any) -> Any:
     return " ".join(value.split()) if isinstance(value, str) else value
 
 
-SAY = Words("model_words.j2")
-_OF_TIMES = Words("times_words.j2", SAY)
-
-
 def words_of(fit: FitResult) -> Words:
     """The sentences of a report: what differs for times to event is in a file of its own."""
-    return SAY if fit.table.times is None else _OF_TIMES
+    from sparseauc import __version__
+
+    positive, negative = class_names(fit)
+    own = () if fit.table.times is None else ("times_words.j2",)
+    return Words(
+        *own,
+        "model_words.j2",
+        fit=fit,
+        table=fit.table,
+        about=fit.summary,
+        label=fit.label,
+        positive=positive,
+        negative=negative,
+        measure=fit.card.measure,
+        version=__version__,
+    )
 
 
 def describe_method(fit: FitResult) -> list[str]:
     """Describe the analysis, one paragraph for each step."""
+    say = words_of(fit)
     paragraphs = [
-        _describe_data(fit),
-        _describe_score(fit),
-        _describe_search(fit),
-        _describe_validation(fit),
+        say("data"),
+        _describe_score(fit, say),
+        _describe_search(fit, say),
+        say("validation"),
     ]
     if fit.stability is not None:
-        paragraphs.append(words_of(fit)("stability", pairs=fit.stability.n_pairs, k=fit.k))
-    return [*paragraphs, _describe_software(fit)]
+        paragraphs.append(say("stability"))
+    return [*paragraphs, _describe_software(say)]
 
 
-def _describe_data(fit: FitResult) -> str:
-    table = fit.table
-    return words_of(fit)(
-        "data", table=table, n=table.y.size, positives=int(table.y.sum()), event=fit.card.event
-    )
-
-
-def _describe_score(fit: FitResult) -> str:
-    classifier: Any = fit.classifier
-    table = fit.table
-    limits = fit.summary["clip"]
+def _describe_score(fit: FitResult, say: Words) -> str:
+    classifier = fit.classifier
     share = getattr(classifier, "clip", None)
     on_list: Limits = getattr(classifier, "limits", None) or Limits()
-    return words_of(fit)(
+    return say(
         "score",
         ours=chooses_by_exchanges(classifier),
-        classifier=classifier,
-        alpha=fit.summary["alpha"],
-        logistic_ridge=fit.summary["logistic_ridge"],
-        clipped=list(limits),
         clip=CLIP if share == "auto" else share,
         clip_chosen=share == "auto",
-        logged=list(fit.summary["log"]),
-        added={name: offset for name, offset in fit.summary["log"].items() if offset},
         log_chosen=getattr(classifier, "log", None) == "auto",
-        points=fit.settings.get("points"),
-        n_within=table.n_within,
-        of_the_same=of_the_same(table),
-        limits=list(on_list.describe(table.columns)),
+        limits=list(on_list.describe(fit.table.columns)),
         budget=getattr(classifier, "budget_", on_list.budget),
-        cost=getattr(classifier, "cost_", None),
     )
 
 
-def _describe_search(fit: FitResult) -> str:
-    settings = fit.settings
+def _describe_search(fit: FitResult, say: Words) -> str:
     classifier = fit.classifier
     results = getattr(classifier, "cv_results_", None)
     if results is None:
-        return words_of(fit)("search", tuned=False, k=fit.k)
+        return say("search", what=None)
     repeats = classifier.n_repeats_
     tried = sorted(set(np.asarray(results["param_k"]).tolist()))
     ridges = len(set(np.asarray(results["param_alpha"]).tolist()))
@@ -138,45 +126,22 @@ def _describe_search(fit: FitResult) -> str:
     what = [f"Lists of {tried[0]} to {tried[-1]} columns"] if len(tried) > 1 else []
     what += [f"{len(budgets)} budgets up to {budgets[-1]:g}"] if len(budgets) > 1 else []
     what += [f"{ridges} ridge penalties"] if ridges > 1 else []
-    times = {1: "", 2: ", repeated twice"}
-    return words_of(fit)(
+    return say(
         "search",
-        tuned=True,
         what=what or ["Coefficients"],
         folds=round(classifier.n_splits_ / repeats),
-        often=times.get(round(repeats), f", repeated {round(repeats)} times"),
-        given_k=settings.get("k"),
-        given_alpha=settings.get("alpha") is not None,
+        repeats=round(repeats),
     )
 
 
-def _describe_validation(fit: FitResult) -> str:
-    nested = fit.nested
-    groups = fit.table.groups
-    return words_of(fit)(
-        "validation",
-        folds=0 if nested is None else nested.fold_aucs.size,
-        groups=0 if groups is None else np.unique(groups).size,
-    )
-
-
-def _describe_software(fit: FitResult) -> str:
+def _describe_software(say: Words) -> str:
     import platform
 
     import scipy
     import sklearn
 
-    from sparseauc import __version__
-
-    return words_of(fit)(
-        "software",
-        seed=fit.settings.get("seed", ""),
-        version=__version__,
-        python=platform.python_version(),
-        numpy=np.__version__,
-        scipy=scipy.__version__,
-        sklearn=sklearn.__version__,
-    )
+    versions = {one.__name__: one.__version__ for one in (np, scipy, sklearn)}
+    return say("software", python=platform.python_version(), **versions)
 
 
 def class_names(fit: FitResult) -> tuple[str, str]:
@@ -192,8 +157,3 @@ def class_names(fit: FitResult) -> tuple[str, str]:
     positive = called(table.positive)
     rest = table.negative == f"not {table.positive}"
     return positive, f"not {positive}" if rest else called(table.negative)
-
-
-def of_the_same(table: Table) -> str:
-    """Return " of the same site" where rows are compared within sites, else nothing."""
-    return "" if table.within is None else f" of the same {table.within}"
