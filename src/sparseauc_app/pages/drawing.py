@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -82,48 +83,31 @@ class Picture(NamedTuple):
     legend: list[Entry]
 
 
-def draw_panels(figure: Figure) -> list[Picture]:
-    """Draw each panel of a figure; the same figure gives the same text."""
-    numbers = _number_series(figure)
-    own_legend = not _shares_legend(figure)
+class Drawing(NamedTuple):
+    """A figure as the page shows it: panels, with a legend of all or of each."""
+
+    legend: list[Entry]
+    abreast: int
+    panels: list[Picture]
+
+
+def draw(figure: Figure) -> Drawing:
+    """Draw a figure; the same figure gives the same text."""
+    labels = [list(dict.fromkeys(one.label for one in panel.series)) for panel in figure.panels]
+    # A label has the same number, and colour, in all panels.
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(chain(*labels)))}
+    shared = len(labels) == 1 or len(numbers) < sum(map(len, labels))
+    abreast = {4: 2}.get(len(labels), min(len(labels), 3))
     pictures = []
-    for place, panel in enumerate(figure.panels):
-        labels = list(dict.fromkeys(series.label for series in panel.series))
-        words = f"{panel.y_label} against {panel.x_label}; {', '.join(labels)}"
+    for place, (panel, named) in enumerate(zip(figure.panels, labels, strict=True)):
+        words = f"{panel.y_label} against {panel.x_label}; {', '.join(named)}"
         if panel.title:
             words = f"{panel.title}: {words}"
-        svg = _draw_panel(panel, _SIZES[columns_of(figure)], f"{figure.name}-{place}", numbers)
-        legend = _make_legend(panel.series, numbers) if own_legend else []
+        svg = _draw_panel(panel, _SIZES[abreast], f"{figure.name}-{place}", numbers)
+        legend = [] if shared else _make_legend(panel.series, numbers)
         pictures.append(Picture(panel.title, svg, words, legend))
-    return pictures
-
-
-def legend_of(figure: Figure) -> list[Entry]:
-    """Return the legend above all panels of a figure; none where each panel has its own."""
-    if not _shares_legend(figure):
-        return []
-    series = [one for panel in figure.panels for one in panel.series]
-    return _make_legend(series, _number_series(figure))
-
-
-def columns_of(figure: Figure) -> int:
-    """Count the panels that stand side by side."""
-    count = len(figure.panels)
-    if count < 4:
-        return count
-    return 2 if count == 4 else 3
-
-
-def _number_series(figure: Figure) -> dict[str, int]:
-    """Number the labels of a figure; a label has the same number in all its panels."""
-    labels = dict.fromkeys(series.label for panel in figure.panels for series in panel.series)
-    return {label: number for number, label in enumerate(labels)}
-
-
-def _shares_legend(figure: Figure) -> bool:
-    """Return whether two panels have a label in common, or there is only one panel."""
-    labels = [{series.label for series in panel.series} for panel in figure.panels]
-    return len(labels) == 1 or len(set().union(*labels)) < sum(map(len, labels))
+    every = [one for panel in figure.panels for one in panel.series]
+    return Drawing(_make_legend(every, numbers) if shared else [], abreast, pictures)
 
 
 def _make_legend(series: Sequence[Series], numbers: dict[str, int]) -> list[Entry]:
@@ -334,12 +318,10 @@ class _Placed:
 
 def _place(series: Series, bars: list[str]) -> _Placed:
     """Place a series; those of bars share the room around each x."""
-    x = np.array(series.x, np.float64)
-    y = np.array(series.y, np.float64)
-    unknown = ~(np.isfinite(x) & np.isfinite(y))
-    low = y if series.low is None else np.array(series.low, np.float64)
-    high = y if series.high is None else np.array(series.high, np.float64)
-    x, y, low, high = (np.where(unknown, np.nan, values) for values in (x, y, low, high))
+    low = series.y if series.low is None else series.low
+    high = series.y if series.high is None else series.high
+    numbers = np.array([series.x, series.y, low, high], np.float64)
+    x, y, low, high = np.where(np.isfinite(numbers[:2]).all(axis=0), numbers, np.nan)
     if series.style != "bars":
         return _Placed(series, x, y, low, high)
     width = 0.75 / len(bars)

@@ -10,6 +10,9 @@ from typing import Literal
 
 import pandas as pd
 
+from sparseauc.utils.types import Floats
+
+Numbers = Sequence[float] | Floats
 Style = Literal["line", "dashed", "points", "ring", "steps", "bars", "band"]
 # An address in a text, without the full stop or comma that follows it.
 URL = re.compile(r"https://[\w./-]*[\w/]")
@@ -19,7 +22,7 @@ URL = re.compile(r"https://[\w./-]*[\w/]")
 class Listing:
     """A table of text and numbers.
 
-    Columns of dtype str hold short plain text; numbers are shown to ``digits`` digits after the
+    Columns of dtype str hold short plain text; numbers are shown to three digits after the
     point, unless ``formats`` has another format for their column: ``.2f`` or, for significant
     digits, ``.4g``.
     The index is not shown: make it a column where it says something.
@@ -36,7 +39,6 @@ class Listing:
     title: str
     caption: str
     frame: pd.DataFrame
-    digits: int = 3
     formats: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -46,7 +48,7 @@ class Series:
 
     Attributes
     ----------
-    low, high : sequence of float, optional
+    low, high : array-like, optional
         Ends of its band or whiskers.
     style : {"line", "dashed", "points", "ring", "steps", "bars", "band"}
         A step holds until the next x; of a band, only the area between its ends is drawn.
@@ -57,10 +59,10 @@ class Series:
     """
 
     label: str
-    x: Sequence[float]
-    y: Sequence[float]
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
+    x: Numbers
+    y: Numbers
+    low: Numbers | None = None
+    high: Numbers | None = None
     style: Style = "line"
     text: Sequence[str] | None = None
     colour: int | None = None

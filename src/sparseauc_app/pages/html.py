@@ -44,9 +44,9 @@ def columns(listing: Listing) -> list[Column]:
             for value in frame.iloc[:, place].tolist()
         ]
         numbers = [value if type(value) in (int, float) else None for value in values]
-        numeric = values != [None] * len(values) and numbers == values
-        form = listing.formats.get(name, "") if numeric else ""
-        texts = [_text(value, form) for value in values] if form else _texts(values, listing.digits)
+        numeric = any(number is not None for number in numbers) and numbers == values
+        form = listing.formats.get(name) if numeric else None
+        texts = [_text(value, form or _default_form(values)) for value in values]
         shown.append(
             Column(str(name), numeric, texts, numbers if numeric else [None] * len(values))
         )
@@ -60,11 +60,11 @@ def to_csv(listing: Listing) -> str:
     return text
 
 
-def _texts(values: list[Any], digits: int) -> list[str]:
+def _default_form(values: list[Any]) -> str:
     # A column of whole numbers with a gap arrives as floats; a point would say nothing.
     given = [value for value in values if isinstance(value, float) and math.isfinite(value)]
     whole = all(value == int(value) for value in given) and max(map(abs, given), default=0) < 1e6
-    return [_text(value, f".{0 if whole else digits}") for value in values]
+    return ".0" if whole else ".3"
 
 
 def _text(value: Any, form: str) -> str:
@@ -103,13 +103,12 @@ def _with_power(text: str) -> str:
     return _signed(mantissa) + power
 
 
-def fixed(value: float, digits: int, *, sign: bool = False) -> str:
+def fixed(value: float, digits: int) -> str:
     """Show a number to exactly ``digits`` digits after the point; nothing where there is none."""
     if not math.isfinite(value):
         return ""
     # Rounded first: −0.04 to one digit is 0.0, not −0.0.
-    rounded = round(float(value), digits) + 0.0
-    return _signed(f"{rounded:{'+' if sign and rounded else ''}.{digits}f}")
+    return _signed(f"{round(float(value), digits) + 0.0:.{digits}f}")
 
 
 def _signed(text: str) -> str:
@@ -134,7 +133,7 @@ def render(report: Report) -> str:
 def _environment() -> Environment:
     made = make_environment("sparseauc_app.pages")
     made.filters |= {"words": _words, "units": _with_units, "paragraphs": _paragraphs}
-    made.globals |= {"columns": columns, "drawing": drawing, "csv_link": _csv_link}
+    made.globals |= {"columns": columns, "draw": drawing.draw, "csv_link": _csv_link}
     return made
 
 

@@ -13,7 +13,6 @@ from ..evaluation.evaluate import Instability
 from ..evaluation.probabilities import Risks
 from ..evaluation.ranking import RankCurves
 from ..fit_result import FitResult
-from ..formatting import calibration_text
 from ..reading.columns import dense_column
 from .elements import Figure, Panel, Series
 from .parts import draw_calibration, draw_decision_curve, draw_roc
@@ -59,17 +58,15 @@ def _draw_column(name: str, values: Array, positive: Any, labels: tuple[str, str
     for label, mask in zip(labels, (~positive, positive), strict=True):
         shares = 100 * np.histogram(values[mask], edges)[0] / max(1, mask.sum())
         if few:
-            series.append(Series(label, range(distinct.size), shares.tolist(), style="bars"))
+            series.append(Series(label, range(distinct.size), shares, style="bars"))
             continue
         text = [
             f"{label}\n{name}: {a:.4g} to {b:.4g}\n{share:.3g} % of the class" if share else ""
             for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
         ]
         # A step reaches to the next edge; the last one returns to zero. Its band is the area below.
-        x = edges.tolist()
-        y = [*shares.tolist(), 0.0]
-        floor = [0.0] * len(y)
-        series.append(Series(label, x, y, floor, y, style="steps", text=[*text, ""]))
+        y = np.append(shares, 0.0)
+        series.append(Series(label, edges, y, 0 * y, y, style="steps", text=[*text, ""]))
     ticks = [f"{value:g}" for value in distinct] if few else []
     return Panel(name, "value", "rows of the class, %", series, x_names=ticks)
 
@@ -85,8 +82,8 @@ def draw_curves(fit: FitResult, curves: RankCurves, risks: Risks, over: str) -> 
     ]
     precision = Series(
         f"average precision {risks.average_precision:.2f}",
-        curves.recall.tolist(),
-        curves.precision.tolist(),
+        curves.recall,
+        curves.precision,
         style="steps",
         text=text,
         colour=0,
@@ -192,13 +189,7 @@ def draw_scores(fit: FitResult) -> Figure:
 
 def draw_risks(fit: FitResult, risks: Risks, name: str) -> Figure:
     """Calibration and decision curve of the out-of-fold probabilities."""
-    caption = words_of(fit)(
-        "calibration",
-        name=name,
-        calibration=calibration_text(risks.check),
-        curve=risks.curve,
-        brier=risks.brier,
-    )
+    caption = words_of(fit)("calibration", name=name, risks=risks)
     panels = [draw_calibration(risks, name), draw_decision_curve(risks.decision)]
     return Figure("calibration", "Calibration and decision curve", caption, panels)
 
@@ -220,10 +211,10 @@ def draw_instability(fit: FitResult, found: Instability) -> Figure:
     series = [
         Series(
             "refitted, lowest to highest",
-            risks.tolist(),
-            mean.tolist(),
-            low.tolist(),
-            high.tolist(),
+            risks,
+            mean,
+            low,
+            high,
             style="points",
             text=text,
         ),

@@ -4,10 +4,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint
+from sparseauc.utils.types import Array
 
 from ..cautions import as_sentence
 from ..evaluation.probabilities import DecisionCurve, Risks
@@ -24,24 +26,7 @@ def list_items(card: ScoreCard, new: Any = None, needed: Any = None) -> Listing:
 
     ``needed`` is the sample size that development needs, if known.
     """
-    about = card.summary
-    formula = f"{card.intercept:.4g} " + " ".join(
-        f"{'−' if term.coefficient < 0 else '+'} {abs(term.coefficient):.4g} × {term.name}"
-        for term in card.terms
-    )
-    items = write_table(
-        "tripod.j2",
-        card=card,
-        about=about,
-        settings=about.get("settings") or {},
-        new=new,
-        needed=needed,
-        formula=formula,
-        updates=[one["text"] for one in about.get("updates") or ()],
-        clipped=[term.name for term in card.terms if term.high is not None],
-        logged=[term.name for term in card.terms if term.log is not None],
-        cut=sorted({term.column for term in card.terms if term.above is not None}),
-    )
+    items = write_table("tripod.j2", card=card, about=card.summary, new=new, needed=needed)
     return Listing(
         "checklist",
         "TRIPOD+AI checklist",
@@ -51,8 +36,6 @@ def list_items(card: ScoreCard, new: Any = None, needed: Any = None) -> Listing:
         pd.DataFrame(items, columns=["Item", "Section", "Topic", "What is known"]),
     )
 
-
-_SAY = Words("times_words.j2")
 
 # Brackets, and then the part of a sentence, that name an option of the command.
 _ADVICE = (
@@ -137,13 +120,12 @@ def draw_roc(curves: RankCurves, interval: AUCInterval) -> Panel:
             curves.thresholds, curves.tpr, curves.low, curves.high, curves.fpr, strict=True
         )
     ]
-    fpr = curves.fpr.tolist()
     auc = f"AUC {interval.auc:.2f} ({interval.low:.2f}–{interval.high:.2f})"
     band = f"{100 * curves.confidence:g} %: CI of the AUC, pointwise band"
-    low = curves.low.tolist()
+    low = curves.low
     series = [
-        Series(auc, fpr, curves.tpr.tolist(), text=["", *text[1:]], colour=0),
-        Series(band, fpr, low, low, curves.high.tolist(), style="band", colour=0),
+        Series(auc, curves.fpr, curves.tpr, text=["", *text[1:]], colour=0),
+        Series(band, curves.fpr, low, low, curves.high, style="band", colour=0),
         Series("chance", [0, 1], [0, 1], style="dashed", text=["", ""], colour=6),
     ]
     ends = (-0.01, 1.01)
@@ -166,10 +148,10 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
     series = [
         Series(
             "observed, 95 % CI",
-            (100 * bins.predicted).tolist(),
-            (100 * share).tolist(),
-            (100 * bins.low).tolist(),
-            (100 * bins.high).tolist(),
+            100 * bins.predicted,
+            100 * share,
+            100 * bins.low,
+            100 * bins.high,
             style="points",
             text=text,
         ),
@@ -179,10 +161,10 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
         series.append(
             Series(
                 "smoothed, 95 % band",
-                (100 * curve.predicted).tolist(),
-                (100 * curve.observed).tolist(),
-                (100 * curve.low).tolist(),
-                (100 * curve.high).tolist(),
+                100 * curve.predicted,
+                100 * curve.observed,
+                100 * curve.low,
+                100 * curve.high,
             )
         )
     return Panel(
@@ -192,27 +174,33 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
 
 def draw_decision_curve(curve: DecisionCurve) -> Panel:
     """Net benefit against the threshold probability."""
-    t = (100 * curve.thresholds).tolist()
+    t = 100 * curve.thresholds
 
-    def told(label: str, values: Sequence[float]) -> list[str]:
+    def told(label: str, values: Array) -> list[str]:
         return [
             f"{label}: net benefit {value:.3f} at {at:.0f} %"
             for at, value in zip(t, values, strict=True)
         ]
 
-    model = curve.model.tolist()
-    everyone = curve.everyone.tolist()
-    low = (curve.model - 1.96 * curve.error).tolist()
-    high = (curve.model + 1.96 * curve.error).tolist()
+    model = curve.model
+    everyone = curve.everyone
+    reach = 1.96 * curve.error
     series = [
-        Series("by the model", t, model, low, high, text=told("by the model", model)),
+        Series(
+            "by the model", t, model, model - reach, model + reach, text=told("by the model", model)
+        ),
         Series("act on all", t, everyone, style="dashed", text=told("act on all", everyone)),
-        Series("act on none", t, [0.0] * len(t), style="dashed", text=[""] * len(t)),
+        Series("act on none", t, 0 * t, style="dashed", text=[""] * t.size),
     ]
-    top = max(everyone[0], max(model))
+    top = float(max(everyone[0], model.max()))
     ends = (-0.15 * top, 1.1 * top)
     return Panel(
-        "", "threshold probability, %", "net benefit", series, x_range=(0, t[-1] + 1), y_range=ends
+        "",
+        "threshold probability, %",
+        "net benefit",
+        series,
+        x_range=(0, float(t[-1]) + 1),
+        y_range=ends,
     )
 
 
@@ -221,6 +209,7 @@ def show_follow_up(found: Followed, time: str, *, nested: bool) -> list[Element]
 
     ``nested`` says that the scores are those of nested cross-validation.
     """
+    say = Words("times_words.j2")
     rows = {"Harrell's C, all times": found.harrell}
     rows |= {f"AUC at {at:g}": one for at, one in found.at}
     frame = pd.DataFrame({"Measure": [*rows], "Value (95 % CI)": [*map(auc_text, rows.values())]})
@@ -229,18 +218,16 @@ def show_follow_up(found: Followed, time: str, *, nested: bool) -> list[Element]
     counts.insert(0, "Third of the score", [one.name for one in found.thirds])
     series = []
     for one in found.thirds:
-        x = [0.0, *one.time.tolist()]
-        y = [100.0, *(100 * one.free).tolist()]
+        x = np.append(0.0, one.time)
+        y, low, high = (np.append(100.0, 100 * of) for of in (one.free, one.low, one.high))
         text = [
             f"{one.name}: {b:.0f} % free of the event at {a:g}" for a, b in zip(x, y, strict=True)
         ]
-        low = [100.0, *(100 * one.low).tolist()]
-        high = [100.0, *(100 * one.high).tolist()]
         series.append(Series(one.name, x, y, low, high, style="steps", text=text))
     ends = (0.0, 1.02 * max(float(one.time[-1]) for one in found.thirds))
     panel = Panel("", time, "free of the event, %", series, x_range=ends, y_range=(0, 102))
     return [
-        Listing("auc-at-times", "Ranking at several times", _SAY("at_times", nested=nested), frame),
-        Figure("follow-up", "Thirds of the score", _SAY("thirds", nested=nested), [panel]),
-        Listing("at-risk", "Numbers at risk", _SAY("at_risk"), counts),
+        Listing("auc-at-times", "Ranking at several times", say("at_times", nested=nested), frame),
+        Figure("follow-up", "Thirds of the score", say("thirds", nested=nested), [panel]),
+        Listing("at-risk", "Numbers at risk", say("at_risk"), counts),
     ]

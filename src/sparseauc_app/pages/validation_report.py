@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ..formatting import auc_text, calibration_text
+from ..formatting import auc_text
 from ..validation import Validation
 from .elements import Code, Element, Figure, Listing, Report, Section
 from .parts import (
@@ -19,17 +19,12 @@ from .parts import (
 )
 from .words import Words
 
-SAY = Words("validation_words.j2")
-
 
 def build_validation_report(found: Validation, facts: Mapping[str, str] | None = None) -> Report:
     """Build the report on a model's performance on new rows; facts say how it was made."""
+    say = _words_of(found)
     sections = [
-        Section(
-            "reliance",
-            "Cautions",
-            [note_cautions(found.warnings, SAY("no_cautions", measure=found.card.measure))],
-        ),
+        Section("reliance", "Cautions", [note_cautions(found.warnings, say("no_cautions"))]),
         Section("ranking", "Discrimination", _show_ranking(found)),
     ]
     if found.calibration is not None:
@@ -46,34 +41,27 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
     glance |= {"Rows": str(found.rows), f"{events} ({found.card.event})": str(found.positives)}
     return Report(
         title=f"Validation of the score for {found.card.event} on {found.source}",
-        lead=_write_lead(found),
+        lead=say("lead"),
         sections=sections,
         facts=dict(facts or {}),
         glance=glance,
     )
 
 
-def _write_lead(found: Validation) -> str:
-    measure = found.card.measure
-    return SAY(
-        "lead",
-        measure=measure,
-        promised=found.promised,
-        pvalue=found.pvalue,
-        auc=found.interval.auc,
-    )
+def _words_of(found: Validation) -> Words:
+    return Words("validation_words.j2", found=found, card=found.card)
 
 
 def _show_ranking(found: Validation) -> list[Element]:
-    over_all = "" if found.within is None else f", over all rows, whatever their {found.within}"
+    say = _words_of(found)
     elements: list[Element] = []
     if found.followed is not None and found.card.times is not None:
         elements += show_follow_up(found.followed, found.card.times.time, nested=False)
     elif found.curves is not None:
         panel = draw_roc(found.curves, found.interval)
-        elements.append(Figure("roc", "ROC curve", SAY("roc", over=over_all), [panel]))
+        elements.append(Figure("roc", "ROC curve", say("roc"), [panel]))
     if found.points:
-        elements.append(list_points(found.points, SAY("thresholds")))
+        elements.append(list_points(found.points, say("thresholds")))
     if found.others:
         elements.append(_list_others(found))
     if found.groups:
@@ -88,15 +76,7 @@ def _show_ranking(found: Validation) -> list[Element]:
 def _show_probabilities(found: Validation) -> list[Element]:
     assert found.risks is not None
     risks = found.risks
-    caption = SAY(
-        "calibration",
-        calibration=calibration_text(risks.check),
-        curve=risks.curve,
-        brier=risks.brier,
-        size=found.size,
-        rows=found.rows,
-        follow_up=found.card.follow_up,
-    )
+    caption = _words_of(found)("calibration")
     panels = [draw_calibration(risks, found.card.event), draw_decision_curve(risks.decision)]
     return [Figure("calibration", "Calibration and decision curve", caption, panels)]
 
@@ -123,7 +103,7 @@ def _list_others(found: Validation) -> Listing:
     return Listing(
         "others",
         "Compared with other scores",
-        SAY("others", measure=measure),
+        _words_of(found)("others"),
         frame,
         formats=formats,
     )
@@ -145,7 +125,7 @@ def _list_columns(found: Validation) -> Listing:
     return Listing(
         "shift",
         "Shift of the columns since training",
-        SAY("shift"),
+        _words_of(found)("shift"),
         frame,
         formats={
             "Shift of the mean (SD)": ".2f",
@@ -164,4 +144,4 @@ def _show_reporting(found: Validation) -> list[Element]:
 
 def methods_paragraph(found: Validation) -> str:
     """A paragraph for the Methods section, with what is known filled in."""
-    return SAY("methods", found=found, card=found.card, about=found.card.summary)
+    return _words_of(found)("methods")

@@ -12,7 +12,7 @@ from sparseauc.defaults import CLIP
 from sparseauc.limits import Limits
 
 from ..fit_result import FitResult
-from ..formatting import auc_text, count, make_environment, percent
+from ..formatting import auc_text, calibration_text, count, make_environment, percent
 from ..models import chooses_by_exchanges
 from ..reading.columns import is_number
 
@@ -51,6 +51,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "count": count,
         "percent": percent,
+        "calibration": calibration_text,
         "auc": auc_text,
         "g": lambda number: f"{number:g}".replace("-", "−"),
         "fixed": lambda number, digits=2: f"{number:.{digits}f}".replace("-", "−"),
