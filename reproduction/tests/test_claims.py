@@ -356,7 +356,7 @@ def test_the_table_links_to_evidence_that_is_shown_and_counts_verdicts():
     counts = Counter(v["published"].kind for _, v in claims if "published" in v)
     assert f"{counts['open']} cannot be told" in listing.caption
     assert all(text[0] in "✔✘◐?–" for text in listing.frame["published protocol"])
-    report = make_report(request, ("table1",), outcomes, facts={}, missing_data={})
+    report = make_report(Results(request, outcomes), ("table1",), facts={}, missing_data={})
     assert "Yang" in report.lead
     assert "2f338cd" in report.lead
     assert [section.name for section in report.sections[:2]] == ["summary", "overview"]

@@ -295,7 +295,7 @@ def names(report):
 def test_report_has_everything_and_no_empty_task():
     outcomes = invented(REQUEST)
     wanted = tuple(name for name in EXPERIMENTS if name != "theory")
-    report = make_report(REQUEST, wanted, outcomes, facts={"seed": "0"}, missing_data={})
+    report = make_report(Results(REQUEST, outcomes), wanted, facts={"seed": "0"}, missing_data={})
     assert names(report) >= {
         "table1", "table1-published", "table2", "table2-given", "table2-published", "table3",
         "table3-published", "figure1", "figure1-paper-step", "figure2", "figure2-published",
@@ -311,8 +311,7 @@ def test_report_has_everything_and_no_empty_task():
 def test_report_without_the_gene_data_says_so():
     request = Request(TINY, "corrected", ("sht-auc",), 0, datasets=())
     outcomes = invented(request)
-    report = make_report(
-        request, ("table3", "figure3", "audit"), outcomes, facts={},
+    report = make_report(Results(request, outcomes), ("table3", "figure3", "audit"), facts={},
         missing_data={"colon": "no file", "leukemia": "no network"},
     )  # fmt: skip
     texts = [e.text for s in report.sections[2:] for e in s.elements if isinstance(e, Note)]

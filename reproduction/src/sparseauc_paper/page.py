@@ -1,4 +1,4 @@
-"""A report as files: Markdown, tables as CSV, figures as PNG, SVG and CSV, and one HTML page.
+"""A report as files: Markdown, tables as CSV, figures as PNG and CSV, and one HTML page.
 
 Everything is written as Markdown once. The HTML page is that text with its pictures inside, so that
 it opens from disk; the page for Sphinx differs in the form of anchors and in where pictures lie.
@@ -177,12 +177,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole page; ``facts`` say how it was made."""
+    """A whole page, wide where it has wide tables; ``facts`` say how it was made."""
 
     title: str
     lead: str
     sections: Sequence[Section]
     facts: Mapping[str, str] = field(default_factory=dict)
+    is_wide: bool = True
 
     def elements(self) -> Iterator[Element]:
         """Go through all elements in their order."""
@@ -276,33 +277,26 @@ def to_markdown(report: Report, pictures: str, *, sphinx: bool = False) -> str:
 # --------------------------------------------------------------------------------------- the files
 
 
-def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write the page of a report and, beside it, its tables and figures; the page comes first."""
+def write_report(report: Report, folder: Path, name: str = "report") -> Path:
+    """Write a report and, beside it, its tables and figures; return the page."""
     text = to_markdown(report, "figures")
     pictures = _pictures(report)
-    contents = {folder / "figures" / name: content for name, content in pictures.items()}
+    contents = {folder / "figures" / file: content for file, content in pictures.items()}
     for element in report.elements():
         if not isinstance(element, Note | Figure):
             contents[folder / "tables" / f"{element.name}.csv"] = _csv(element.frame)
-    contents[folder / "report.md"] = text.encode()
-    *others, page = write_files({**contents, folder / "report.html": _html(report, text, pictures)})
-    return [page, *others]
+    page = folder / f"{name}.html"
+    html = _html(report, text, pictures)
+    write_files({**contents, folder / f"{name}.md": text.encode(), page: html})
+    return page
 
 
-def write_markdown_page(report: Report, path: Path) -> list[Path]:
-    """Write the report for Sphinx (MyST), its pictures and their numbers into a folder beside it.
-
-    Returns the files written, the page first.
-    """
-    folder = path.parent / path.stem
-    beside = {
-        folder / name: content
-        for name, content in _pictures(report).items()
-        if not name.endswith(".svg")
-    }
+def write_markdown_page(report: Report, path: Path) -> Path:
+    """Write the report for Sphinx (MyST), and its pictures into a folder beside it."""
     text = to_markdown(report, path.stem, sphinx=True)
-    *others, page = write_files({**beside, path: text.encode()})
-    return [page, *others]
+    beside = {path.parent / path.stem / name: data for name, data in _pictures(report).items()}
+    write_files({**beside, path: text.encode()})
+    return path
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
@@ -321,7 +315,10 @@ def _html(report: Report, text: str, pictures: Mapping[str, bytes]) -> bytes:
     contents = [f"- [{escaped(part.heading)}](#{part.anchor})" for part in report.sections]
     navigation = MarkdownIt("commonmark").render("\n".join(contents))
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    page = Template(template).substitute(title=report.title, contents=navigation, body=body)
+    paper = "A4 landscape" if report.is_wide else "A4"
+    page = Template(template).substitute(
+        title=report.title, contents=navigation, body=body, paper=paper
+    )
     return page.encode()
 
 
@@ -362,7 +359,6 @@ _SETTINGS: Any = {
     "axes.grid": True,
     "grid.color": "#e9e7e1",
     "legend.frameon": False,
-    "svg.hashsalt": "sparseauc",
 }
 
 
@@ -372,12 +368,11 @@ def _pictures(report: Report) -> dict[str, bytes]:
     for figure in report.elements():
         if isinstance(figure, Figure):
             made[f"{figure.name}.csv"] = _csv(figure.frame)
-            for kind, picture in _draw(figure).items():
-                made[f"{figure.name}.{kind}"] = picture
+            made[f"{figure.name}.png"] = _draw(figure)
     return made
 
 
-def _draw(figure: Figure) -> dict[str, bytes]:
+def _draw(figure: Figure) -> bytes:
     # Only a report needs matplotlib.
     import matplotlib
     from matplotlib import style
@@ -403,18 +398,12 @@ def _draw(figure: Figure) -> dict[str, bytes]:
                 legend.values(), legend.keys(), loc="outside lower left",
                 ncols=max(1, int(width / 2.1)), fontsize=8.5, handlelength=2.6,
             )  # fmt: skip
-        drawn = {}
-        for kind in ("png", "svg"):
-            buffer = io.BytesIO()
-            metadata: Any = {"Date": None} if kind == "svg" else {"Software": None}
-            canvas.savefig(buffer, format=kind, dpi=200, metadata=metadata)
-            drawn[kind] = buffer.getvalue()
+        drawn = io.BytesIO()
+        canvas.savefig(drawn, format="png", dpi=200, metadata={"Software": None})
     # Enough colours for lines and bands, at a third of the bytes.
     light = io.BytesIO()
-    Image.open(io.BytesIO(drawn["png"])).convert("RGB").quantize(96).save(
-        light, "png", optimize=True
-    )
-    return {**drawn, "png": light.getvalue()}
+    Image.open(drawn).convert("RGB").quantize(96).save(light, "png", optimize=True)
+    return light.getvalue()
 
 
 def _slots(figure: Figure) -> dict[str, int]:

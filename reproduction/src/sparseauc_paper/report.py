@@ -44,15 +44,13 @@ _HEADINGS = {
 
 
 def make_report(
-    request: Request,
+    results: Results,
     experiments: tuple[str, ...],
-    outcomes: Outcomes,
     *,
     facts: Mapping[str, str],
     missing_data: Mapping[str, str],
 ) -> Report:
     """Assemble the report of the experiments; tasks without an outcome are left out of means."""
-    results = Results(request, outcomes)
     measured = effects(results)
     claims = judge_claims(results)
     absent = [
@@ -75,7 +73,7 @@ def make_report(
     sections = []
     for name in experiments:
         if name == "theory":
-            sections.append(theory_section(request.preset.theory_ratios, results.theory))
+            sections.append(theory_section(results.request.preset.theory_ratios, results.theory))
         elif elements := _there(builders[name]()):
             sections.append(Section(f"the-{name}", _HEADINGS[name], elements))
     anchors = {section.anchor for section in sections} | {

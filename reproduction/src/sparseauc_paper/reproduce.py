@@ -101,17 +101,23 @@ def run_reproduce(
         + [f"--{name} {value}" for name, value in options.items() if value is not None]
     )
     # What reports need is not needed to compute, nor to be there.
+    from .note import make_note
     from .page import write_markdown_page, write_pdf, write_report
     from .report import facts_of, make_report
+    from .results import Results
 
+    results = Results(request, outcomes)
     facts = facts_of(command, request, outcomes, runs)
-    report = make_report(request, names, outcomes, facts=facts, missing_data=missing)
-    written = write_report(report, out)
+    report = make_report(results, names, facts=facts, missing_data=missing)
+    note = make_note(results, facts)
+    places = [write_report(report, out), write_report(note, out, "note")]
     if pdf is not None:
-        console.print(f"PDF: {write_pdf(written[0], pdf)}", soft_wrap=True)
+        written = [write_pdf(places[0], pdf), write_pdf(places[1], pdf.with_name("note.pdf"))]
+        console.print(f"PDF: {' and '.join(map(str, written))}", soft_wrap=True)
     if page is not None:
-        written = [*write_markdown_page(report, page), *written]
-    console.print(f"Report: {written[0]}", soft_wrap=True)
+        places = [write_markdown_page(report, page)]
+        places.append(write_markdown_page(note, page.with_name("note.md")))
+    console.print(f"Report: {places[0]}, and a note to the authors: {places[1]}", soft_wrap=True)
 
 
 def _failure(message: str, code: int) -> typer.Exit:

@@ -7,6 +7,7 @@ from sparseauc_paper import plan
 from sparseauc_paper.page import Figure, Listing, Note, Section
 from sparseauc_paper.presets import QUICK
 from sparseauc_paper.report import make_report
+from sparseauc_paper.results import Results
 from sparseauc_paper.runner import compute
 from sparseauc_paper.theory.measurements import EASY, PAPER, Setting, grouped, theory_task
 from sparseauc_paper.theory.section import SLIPS
@@ -20,7 +21,7 @@ REQUEST = plan.Request(QUICK, "corrected", (), seed=0, datasets=())
 
 
 def theory_section(outcomes):
-    report = make_report(REQUEST, ("theory",), outcomes, facts={}, missing_data={})
+    report = make_report(Results(REQUEST, outcomes), ("theory",), facts={}, missing_data={})
     return report.sections[-1]
 
 
