@@ -4,7 +4,7 @@ from sklearn.neighbors import NearestCentroid
 
 from fits import run_algorithm
 from sparseauc.datasets import make_outbreak
-from sparseauc_paper.baselines import sto_iht
+from sparseauc_paper.blocks import RowBlocks
 from sparseauc_paper.methods import METHODS, find_methods, shrunken_centroids
 from sparseauc_paper.objective import AUCObjective
 from sparseauc_paper.presets import PAPER, QUICK, points
@@ -18,9 +18,18 @@ def training(protocol=CORRECTED, *, tuning=True, n=120, d=20, **changes):
     return Training(data.X, data.y > 0, protocol, tuning=tuning, **settings)
 
 
-def run_sto_iht(X, positive, k, *, n_epochs, **settings):
-    objective = AUCObjective(X, positive)
-    return sto_iht(objective, k, max_epochs=n_epochs, tol=0.0, **settings).dense(X.shape[1])
+def run_sto_iht(X, positive, k, *, batch_size, step_size, n_epochs, rng):
+    """StoIHT written out, as Algorithm 1 is."""
+    blocks = RowBlocks.partition(positive.size, batch_size, shuffle=True, rng=rng)
+    parts = np.split(blocks.rows, blocks.starts[1:-1])
+    draws = [parts[i] for _ in range(n_epochs) for i in rng.integers(0, len(parts), len(parts))]
+    w, sign, intercept = np.zeros(X.shape[1]), np.where(positive, 1.0, -1.0), 0.0
+    for rows in draws:
+        pull = sign[rows] / (1 + np.exp(sign[rows] * (X[rows] @ w + intercept)))
+        pull *= step_size * len(parts) / positive.size
+        w, intercept = w + pull @ X[rows], intercept + pull.sum()
+        w[np.argsort(np.abs(w))[:-k]] = 0
+    return w
 
 
 GRID = points({"k": (1, 3, 6), "blocks": (1, 4)})
@@ -146,7 +155,7 @@ def test_diverged_fits_are_nan_and_other_errors_are_errors():
         W = METHODS[key].solve(data, grid)
         assert np.isnan(W[:, 0]).all()
         assert np.isfinite(W[:, 1]).all()
-    with pytest.raises(ValueError, match="l1 must be"):
+    with pytest.raises(ValueError, match="l1 and l2 must be"):
         METHODS["spam-l1"].solve(data, [{"xi": 0.1, "l1": -1.0}])
 
 

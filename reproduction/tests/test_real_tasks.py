@@ -3,11 +3,11 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.utils import Bunch
 
-from sparseauc_paper import methods, real
-from sparseauc_paper.grids import sht_auc_grid
+from sparseauc_paper import real
 from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.real import real_task, splits
+from sparseauc_paper.training import Family, Training
 from tiny import TINY
 
 
@@ -119,17 +119,11 @@ def test_ranges_of_the_paper():
 
 
 def test_batch_sizes_of_the_same_number_of_blocks_are_fitted_once():
-    fits = []
-
-    def counted(*args, **settings):
-        fits.append(settings["batch_size"])
-        return sht_auc_grid(*args, **settings)
-
     X, positive, _, _ = real.genes("colon")
-    training = methods.Training(X[:40], positive[:40], PUBLISHED, 2, ("test",), 40, True)
+    training = Training(X[:40], positive[:40], PUBLISHED, 2, ("test",), 40, True)
     grid = [{"k": 3, "batch_size": b} for b in range(1, 40)]
-    W = methods._fit_blockwise(counted, methods.sht_auc_step, training, grid)
-    assert len(fits) == len({40 // b for b in range(1, 40)}) == 11
+    assert len(Family.all_of(training, grid)) == len({40 // b for b in range(1, 40)}) == 11
+    W = METHODS["sht-auc"].solve(training, grid)
     assert np.ptp(W[:, 20:], axis=1).max() == 0
 
 

@@ -1,30 +1,20 @@
-"""Names of the usual kinds of arrays; arrays and tensors told apart."""
+"""Names of the usual kinds of arrays, and how functions on them are compiled."""
 
-import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.floating]
 Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+_compile = partial(numba.njit, cache=True, nogil=True, error_model="numpy")
 
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """View an array, so that one compiled kernel serves writable arrays and memory maps."""
-    view = array.view(np.ndarray)
-    view.flags.writeable = False
-    return view
-
-
-def is_tensor(X: Any) -> bool:
-    """Whether ``X`` is a torch tensor; torch is imported already if it is."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(X, torch.Tensor)
-
-
-def to_host(values: Any) -> npt.NDArray[Any]:
-    """Return an array; tensors are copied from their device."""
-    return np.asarray(values.detach().cpu() if is_tensor(values) else values)
+# A multiplication and an addition may become one instruction, nothing else: NaN is respected.
+kernel: Callable[..., Any] = _compile(fastmath={"contract"})
+# Sums may be reordered too, so that they are vectorised; the order is then the compiled code's.
+reordering_kernel: Callable[..., Any] = _compile(fastmath={"contract", "reassoc"})

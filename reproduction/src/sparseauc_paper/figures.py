@@ -6,13 +6,13 @@ from math import isnan
 import numpy as np
 
 from . import plan, printed
+from .arrays import Array
 from .convergence import SCALES, Scale
 from .estimates import Mean, mean_of
 from .methods import METHODS
 from .page import SCALE, Figure, Panel, Series
 from .protocols import PROTOCOLS
 from .results import AtK, Courses, Results, simulated
-from .row_space import Floats
 from .tables import PROTOCOL_WORDS, compared_cells, extent_of, name_of, trials_of
 
 
@@ -110,7 +110,7 @@ def _rises(aucs: Courses, ratios: Iterable[float], k: int, scale: Scale) -> Pane
     return Panel(f"k* = {k}", "epochs", "training AUC ÷ its maximum", series)
 
 
-def _course(ratio: float, epochs: Sequence[int], draws: Floats) -> Series:
+def _course(ratio: float, epochs: Sequence[int], draws: Array) -> Series:
     """Mean over draws, with a band of one standard error."""
     error = None
     if len(draws) > 1:

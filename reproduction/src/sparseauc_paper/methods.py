@@ -20,23 +20,13 @@ from sklearn.utils.fixes import parse_version
 
 from sparseauc import MeanDifferenceClassifier, SparseAUCClassifierCV
 
-from .arrays import read_only
-from .baselines import fsauc, hsg_ht
-from .baselines.online import ClassSums
-from .baselines.spam import SPAMState
-from .blocks import RowBlocks
-from .grids import GridResult, sht_auc_grid, sto_iht_grid
+from .arrays import Array, Mask
+from .baselines.fsauc import FSAUC
+from .baselines.solam import SOLAM
+from .baselines.spam import SPAM
 from .protocols import Protocol
-from .row_space import Floats, Mask
-from .training import (
-    HSG_HT_GROWTH,
-    HSG_HT_STEP,
-    Family,
-    Point,
-    Training,
-    sht_auc_step,
-    sto_iht_step,
-)
+from .thresholding import BlockDescent
+from .training import Family, HardRun, Point, Training
 
 Coef = npt.NDArray[Any]
 
@@ -48,7 +38,7 @@ _L1: dict[str, Any] = {"l1_ratio": 1.0} if _NEW else {"penalty": "l1"}
 NEGLIGIBLE = 1e-3
 
 
-Fit = Callable[[Training, Sequence[Point]], Floats]
+Fit = Callable[[Training, Sequence[Point]], Array]
 
 
 @dataclass(frozen=True)
@@ -71,7 +61,7 @@ class Method:
         """Whether a GPU can tune it: any method of the paper whose step does not follow F."""
         return self.in_paper and not protocol.automatic_step
 
-    def fit(self, trainings: Sequence[Training], points: Sequence[Point]) -> Iterator[Floats]:
+    def fit(self, trainings: Sequence[Training], points: Sequence[Point]) -> Iterator[Array]:
         """Solve for each training set; while tuning all at once on the device, if it can."""
         first = trainings[0]
         if first.device and first.tuning and self.uses_device(first.protocol):
@@ -83,24 +73,20 @@ class Method:
                 yield self.solve(training, points)
 
 
-def _fit_blockwise(
-    fit_grid: Callable[..., GridResult],
-    step: Callable[[Training, RowBlocks], dict[str, Any]],
-    training: Training,
-    points: Sequence[Point],
-) -> Floats:
-    """Fit all k that share their blocks together."""
+def _fit_hard(method: str, training: Training, points: Sequence[Point]) -> Array:
+    """SHT-AUC, StoIHT or HSG-HT; points that keep no column stay at zero."""
     W = np.zeros((training.X.shape[1], len(points)))
     for family in Family.all_of(training, points):
-        # Dealt by a generator in the same state as the fit's: the blocks that it will see.
-        blocks = family.deal(training, training.rng(family.point))
-        coef = fit_grid(
-            training.X, training.positive, ks=list(family.places), batch_size=blocks.largest,
-            max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
-            rng=training.rng(family.point), **step(training, blocks),
-        ).coef  # fmt: skip
-        for places, w in zip(family.places.values(), coef, strict=True):
-            W[:, places] = w[:, None]
+        run = HardRun.of(method, training, family)
+        for k, places in family.places.items():
+            solver = BlockDescent(
+                training.objective, k, iter(run.epochs), step_size=run.step_size,
+                max_epochs=training.epochs, logistic=run.logistic, ridge=run.ridge,
+                intercept=run.intercept,
+            )  # fmt: skip
+            for _ in range(training.epochs):
+                solver.run_epoch()
+            W[:, places] = solver.answer[:, None]
     return W
 
 
@@ -110,68 +96,49 @@ def _each(fit: Callable[[Training, Point], Coef]) -> Fit:
 
 
 @_each
-def _fit_hsg_ht(training: Training, point: Point) -> Coef:
-    k, d = training.n_columns(point), training.X.shape[1]
-    if k == 0:
-        return np.zeros(d)
-    return hsg_ht(
-        training.objective, k, step_size=HSG_HT_STEP, initial_batch_size=point["tau"],
-        growth=HSG_HT_GROWTH, restart_batches=training.protocol.restart_batches,
-        max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
-        intercept=training.intercept, rng=training.rng(point),
-    ).dense(d)  # fmt: skip
-
-
-def _fit_solam(training: Training, points: Sequence[Point]) -> Floats:
-    return training.row_space.solam(
-        [(point["xi"], point["radius"]) for point in points],
-        (training.orders(point) for point in points),
+def _fit_solam(training: Training, point: Point) -> Coef:
+    # Rows have unit length, and the published programs rely on it: here, and in FSAUC.
+    solver = SOLAM(
+        training.objective, iter(()), radius=point["radius"], step_size=point["xi"], max_norm=1.0,
         clip_below=not training.protocol.clip_above_only,
-        tol=training.tol,
-    )
-
-
-def _fit_spam_l2(training: Training, points: Sequence[Point]) -> Floats:
-    return training.row_space.spam(
-        [(point["xi"], point["l2"]) for point in points],
-        (training.orders(point) for point in points),
-        average=not training.protocol.last_iterate,
-        tol=training.tol,
-    )
+    )  # fmt: skip
+    return _run_with_stop_rule(solver, training, point)
 
 
 @_each
 def _fit_spam(training: Training, point: Point) -> Coef:
-    """SPAM with an L1 penalty, which needs all columns at every step."""
-    n, d = training.X.shape
-    table, positive = training.objective.table, training.objective.positive
-    state = SPAMState(
-        d, np.float64, l1=point["l1"], l2=point.get("l2", 0.0), step_size=point["xi"],
-        average=not training.protocol.last_iterate,
-        sums=ClassSums.from_objective(training.objective),
+    solver = SPAM(
+        training.objective, iter(()), l1=point.get("l1", 0.0), l2=point.get("l2", 0.0),
+        step_size=point["xi"], average=not training.protocol.last_iterate,
     )  # fmt: skip
-    for rows in training.orders(point).reshape(-1, n):
+    return _run_with_stop_rule(solver, training, point)
+
+
+def _run_with_stop_rule(solver: SOLAM | SPAM, training: Training, point: Point) -> Coef:
+    """Run until an epoch's last step moves little, if that is switched on; NaN if it diverges."""
+    for rows in training.orders(point).reshape(training.epochs, -1):
         # The last step by itself: the stop rule looks at what it alone does.
-        state.advance(table, read_only(rows[:-1]), positive)
-        before = state.w.copy()
-        state.advance(table, read_only(rows[-1:]), positive)
+        solver.advance(rows[:-1])
+        before = solver.watched.copy()
+        solver.advance(rows[-1:])
         with np.errstate(over="ignore", invalid="ignore"):
-            moved, length = np.linalg.norm(state.w - before), np.linalg.norm(before)
+            moved, length = np.linalg.norm(solver.watched - before), np.linalg.norm(before)
         stopped = training.tol and length > 0.0 and moved <= training.tol * length
         if stopped or not np.isfinite(moved):
             break
-    return state.coef if np.isfinite(state.coef).all() else np.full(d, np.nan)
+    return solver.coef if np.isfinite(solver.coef).all() else np.full_like(solver.coef, np.nan)
 
 
 @_each
 def _fit_fsauc(training: Training, point: Point) -> Coef:
     """FSAUC, whose projections keep every iterate finite."""
-    # Rows have unit length, and the published programs rely on it.
-    return fsauc(
-        training.objective, radius=point["radius"], step_size=point["eta"], max_norm=1.0,
-        max_epochs=training.epochs, tol=0.0, shuffle=not training.protocol.fixed_order,
-        rng=training.rng(point),
-    ).dense(training.X.shape[1])  # fmt: skip
+    orders = training.orders(point)
+    solver = FSAUC(
+        training.objective, iter(()), radius=point["radius"], step_size=point["eta"], max_norm=1.0,
+        n_rows=orders.size,
+    )  # fmt: skip
+    solver.advance(orders)
+    return solver.coef
 
 
 @_each
@@ -188,7 +155,7 @@ def _fit_mean_difference(training: Training, point: Point) -> Coef:
     return np.array(model.coef_[0])
 
 
-def shrunken_centroids(X: Floats, positive: Mask, ks: Sequence[int]) -> Floats:
+def shrunken_centroids(X: Array, positive: Mask, ks: Sequence[int]) -> Array:
     """Coefficients of the nearest shrunken centroid that leaves k columns, for each k.
 
     With two classes these are the standardised differences of means, soft-thresholded by the
@@ -209,7 +176,7 @@ def shrunken_centroids(X: Floats, positive: Mask, ks: Sequence[int]) -> Floats:
     return np.asarray(np.sign(difference)[:, None] * excess / deviation[:, None])
 
 
-def _fit_shrunken_centroid(training: Training, points: Sequence[Point]) -> Floats:
+def _fit_shrunken_centroid(training: Training, points: Sequence[Point]) -> Array:
     ks = [int(point["k"]) for point in points]
     return shrunken_centroids(training.X, training.positive, ks)
 
@@ -234,13 +201,13 @@ def _fit_l1_logistic(training: Training, point: Point) -> Coef:
 METHODS: Mapping[str, Method] = {
     method.key: method
     for method in (
-        Method("sht-auc", "SHT-AUC", partial(_fit_blockwise, sht_auc_grid, sht_auc_step)),
+        Method("sht-auc", "SHT-AUC", partial(_fit_hard, "sht-auc")),
         Method("spam-l1", "SPAM-l1", _fit_spam, truncated=True),
-        Method("spam-l2", "SPAM-l2", _fit_spam_l2, truncated=True),
+        Method("spam-l2", "SPAM-l2", _fit_spam, truncated=True),
         Method("fsauc", "FSAUC", _fit_fsauc, truncated=True),
         Method("solam", "SOLAM", _fit_solam, truncated=True),
-        Method("sto-iht", "StoIHT", partial(_fit_blockwise, sto_iht_grid, sto_iht_step)),
-        Method("hsg-ht", "HSG-HT", _fit_hsg_ht),
+        Method("sto-iht", "StoIHT", partial(_fit_hard, "sto-iht")),
+        Method("hsg-ht", "HSG-HT", partial(_fit_hard, "hsg-ht")),
         Method("spam-l1l2", "SPAM-l1/l2", _fit_spam, truncated=True, in_tables=False),
         Method("sparse-auc", "SparseAUCClassifierCV", _fit_sparse_auc_cv, in_paper=False, raw=True),
         Method("mean-difference", "top-k mean difference", _fit_mean_difference, in_paper=False),

@@ -9,8 +9,7 @@ far too large amplify.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import islice, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,19 +17,10 @@ import torch
 import triton
 import triton.language as tl
 
+from .arrays import Array, Indices, Mask
 from .baselines.fsauc import FSAUCBounds, count_stages
-from .baselines.hsg_ht import batches_of_epochs
-from .blocks import RowBlocks, visiting_order
-from .row_space import Floats, Indices
-from .training import (
-    HSG_HT_GROWTH,
-    HSG_HT_STEP,
-    Family,
-    Point,
-    Training,
-    sht_auc_step,
-    sto_iht_step,
-)
+from .thresholding import Visits
+from .training import Family, HardRun, Point, Training
 
 
 @dataclass(frozen=True)
@@ -61,7 +51,7 @@ class Sets:
     @cached_property
     def rows(self) -> tuple[Any, Any]:
         """The rows and the labels of all sets."""
-        lines: list[Floats] = []
+        lines: list[Array] = []
         labels: list[npt.ArrayLike] = []
         for training in self.trainings:
             X, positive = training.X, training.positive
@@ -90,15 +80,15 @@ class Sets:
         return torch.zeros(shape, dtype=torch.float64, device=self.first.device)
 
 
-def fit_grids(method: str, trainings: Sequence[Training], points: Sequence[Point]) -> list[Floats]:
+def fit_grids(method: str, trainings: Sequence[Training], points: Sequence[Point]) -> list[Array]:
     """Fit all points to every training set: a column of coefficients for each, NaN if diverged."""
-    found: dict[int, Floats] = {}
+    found: dict[int, Array] = {}
     for n in dict.fromkeys(training.X.shape[0] for training in trainings):
         places = [i for i, training in enumerate(trainings) if training.X.shape[0] == n]
         sets = Sets([trainings[i] for i in places])
         on_device = FITS[method](sets, points)
         sets.wait()
-        fitted: Floats = on_device.cpu().numpy()
+        fitted: Array = on_device.cpu().numpy()
         fitted[~np.isfinite(fitted).all(axis=1)] = np.nan
         for i, W in zip(places, fitted.reshape(len(places), len(points), -1), strict=True):
             found[i] = W.T
@@ -372,7 +362,7 @@ def _fsauc_stage(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _l1_ball_threshold(size, radius, guess, d):  # type: ignore[no-untyped-def]
-    """Newton's method, as in ``sparseauc.projections``, but for guesses below zero."""
+    """Newton's method, as in ``projections``, but for guesses below zero."""
     guess = tl.where(tl.max(size) > guess, guess, 0.0)
     total, count = (
         tl.sum(tl.where(size > guess, size, 0.0)),
@@ -389,76 +379,10 @@ def _l1_ball_threshold(size, radius, guess, d):  # type: ignore[no-untyped-def]
     return guess
 
 
-class Schedule(NamedTuple):
-    """Blocks in the order in which a family of fits visits them."""
-
-    rows: Indices
-    rates: Floats  # what the gradient of each row is multiplied by, the step included
-    sizes: Indices  # rows of each block
-    step: float
-    shrink: float = 1.0  # what w is multiplied by after a step
-    intercept: float = 0.0  # where it starts
-
-
-def _fit_blockwise(
-    step_of: Callable[[Training, RowBlocks], dict[str, Any]],
-    sets: Sets,
-    points: Sequence[Point],
-    *,
-    logistic: bool,
-) -> Any:
-    """SHT-AUC, or StoIHT with the logistic loss."""
-
-    def schedule(training: Training, family: Family) -> Schedule:
-        rng = training.rng(family.point)
-        blocks = family.deal(training, rng)
-        given = step_of(training, blocks)
-        step, ridge = given["step_sizes"], given.get("ridges", 0.0)
-        orders = [visiting_order(len(blocks), "replacement", rng) for _ in range(training.epochs)]
-        visits = np.concatenate(orders)
-        parts = [blocks.rows[start:stop] for start, stop in pairwise(blocks.starts)]
-        rows = np.concatenate([parts[i] for i in visits])
-        scales = [len(blocks) / training.positive.size] * 2
-        if not logistic:
-            scales = list(training.objective.block_scales(len(blocks)))
-        rates = step * np.where(training.positive[rows], *scales)
-        sizes = np.diff(blocks.starts)[visits]
-        start = given.get("intercept", 0.0)
-        return Schedule(rows, rates, sizes, step, 1.0 / (1.0 + step * ridge), start)
-
-    return _fit_hard(sets, points, schedule, logistic=logistic)
-
-
-def _fit_hsg_ht(sets: Sets, points: Sequence[Point]) -> Any:
-    def schedule(training: Training, family: Family) -> Schedule:
-        n, rng = training.positive.size, training.rng(family.point)
-        batches = batches_of_epochs(
-            n, family.point["tau"], HSG_HT_GROWTH, restart=training.protocol.restart_batches
-        )
-        rows, sizes = [], []
-        for starts in islice(batches, training.epochs):
-            order = np.arange(n) if training.protocol.fixed_order else rng.permutation(n)
-            rows.append(order[: starts[-1]])
-            sizes.append(np.diff(starts))
-        all_sizes = np.concatenate(sizes)
-        rates = np.repeat(HSG_HT_STEP / all_sizes, all_sizes)
-        return Schedule(
-            np.concatenate(rows), rates, all_sizes, HSG_HT_STEP, intercept=training.intercept
-        )
-
-    return _fit_hard(sets, points, schedule, logistic=True)
-
-
-def _fit_hard(
-    sets: Sets,
-    points: Sequence[Point],
-    schedule: Callable[[Training, Family], Schedule],
-    *,
-    logistic: bool,
-) -> Any:
-    """Run every family along its schedule, each k of it in a program."""
+def _fit_hard(method: str, sets: Sets, points: Sequence[Point]) -> Any:
+    """Run every family of SHT-AUC, StoIHT or HSG-HT, each k of it in a program."""
     n, d = sets.shape
-    # All schedules one after the other: where the blocks of each begin, and where its first is.
+    # All runs one after the other: where the blocks of each begin, and where its first is.
     rows, rates, starts = [], [], []
     programs, factors = [], []
     W = sets.coefficients(1 + len(sets.trainings) * len(points))
@@ -466,23 +390,37 @@ def _fit_hard(
     first_row = first_block = 0
     for number, training in enumerate(sets.trainings):
         for family in Family.all_of(training, points):
-            run = schedule(training, family)
+            run = HardRun.of(method, training, family)
+            step = float(run.step_size)
+            of_run = [_visited(visits, training.positive) for visits in run.epochs]
+            run_rows, run_scales, sizes = (
+                np.concatenate(part) for part in zip(*of_run, strict=True)
+            )
             for k, places in family.places.items():
-                programs.append((first_block, run.sizes.size, min(k, d), number))
-                factors.append((run.step, run.shrink, run.intercept))
+                programs.append((first_block, sizes.size, min(k, d), number))
+                factors.append((step, 1.0 / (1.0 + step * run.ridge), run.intercept))
                 wanted[number * len(points) + np.array(places)] = len(programs)
-            rows.append(run.rows)
-            rates.append(run.rates)
-            starts.append(first_row + np.append(0, np.cumsum(run.sizes)))
-            first_row, first_block = first_row + run.rows.size, first_block + run.sizes.size + 1
+            rows.append(run_rows)
+            rates.append(step * run_scales)
+            starts.append(first_row + np.append(0, np.cumsum(sizes)))
+            first_row, first_block = first_row + run_rows.size, first_block + sizes.size + 1
     if programs:
         _hard[(len(programs),)](
             *sets.rows, sets.send(np.concatenate(rows), np.int32),
             sets.send(np.concatenate(rates)), sets.send(np.concatenate(starts), np.int32),
-            sets.send(programs, np.int32), sets.send(factors), W[1:], n, d, LOGISTIC=logistic,
-            **_shape(d),
+            sets.send(programs, np.int32), sets.send(factors), W[1:], n, d,
+            LOGISTIC=method != "sht-auc", **_shape(d),
         )  # fmt: skip
     return W[sets.send(wanted, np.int64)]
+
+
+def _visited(visits: Visits, positive: Mask) -> tuple[Indices, Array, Indices]:
+    """Rows of an epoch in their order, the factors of their gradients, and the sizes of blocks."""
+    blocks, scales, drawn = visits
+    sizes = np.diff(blocks.starts)[drawn]
+    rows = np.concatenate([blocks.rows[blocks.starts[i] : blocks.starts[i + 1]] for i in drawn])
+    own = positive[rows].astype(np.int64)
+    return rows, np.repeat(scales[drawn], sizes, axis=0)[np.arange(rows.size), own], sizes
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -553,9 +491,9 @@ def _keep_largest(v, k):  # type: ignore[no-untyped-def]
 
 
 FITS: Mapping[str, Callable[[Sets, Sequence[Point]], Any]] = {
-    "sht-auc": partial(_fit_blockwise, sht_auc_step, logistic=False),
-    "sto-iht": partial(_fit_blockwise, sto_iht_step, logistic=True),
-    "hsg-ht": _fit_hsg_ht,
+    "sht-auc": partial(_fit_hard, "sht-auc"),
+    "sto-iht": partial(_fit_hard, "sto-iht"),
+    "hsg-ht": partial(_fit_hard, "hsg-ht"),
     "spam-l1": _fit_spam,
     "spam-l2": _fit_spam,
     "spam-l1l2": _fit_spam,

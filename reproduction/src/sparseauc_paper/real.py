@@ -14,12 +14,12 @@ import numpy as np
 
 from sparseauc.metrics import auc
 
+from .arrays import Array, Indices, Mask
 from .gene_tables import RAW_SCALE, load_colon, load_leukemia
 from .marker_genes import Reading
 from .methods import METHODS
 from .presets import Preset, points
 from .protocols import Protocol
-from .row_space import Floats, Indices, Mask
 from .seeds import generator
 from .tasks import Task
 from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds
@@ -57,7 +57,7 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     draw = (settings["seed"], settings["dataset"], settings["trial"])
     split, inner = splits(protocol, positive, draw, settings["fold"])
 
-    def scale(train: Indices) -> Floats:
+    def scale(train: Indices) -> Array:
         if method.raw:
             return X
         return scale_rows(X if protocol.row_scaling_only else scale_columns(X, train))
@@ -102,7 +102,7 @@ def _number(value: float) -> float | None:
 class Genes(NamedTuple):
     """A gene table: rows, which of them are positive, markers in both readings, a digest."""
 
-    X: Floats
+    X: Array
     positive: Mask
     markers: dict[Reading, Indices]
     fingerprint: str

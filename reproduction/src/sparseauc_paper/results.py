@@ -9,12 +9,12 @@ from typing import Any, get_args
 import numpy as np
 
 from . import plan
+from .arrays import Array
 from .convergence import Scale
 from .estimates import Sample, Values, difference_of, mean_of
 from .marker_genes import DatasetName, Reading, markers_of
 from .plan import Request
 from .protocols import HARD_THRESHOLDING, PROTOCOLS, Protocol
-from .row_space import Floats
 from .store import Outcome
 from .tasks import Task
 from .theory.measurements import Measurements
@@ -26,7 +26,7 @@ Found = dict[plan.Key, Result | None]
 # By method, data set and k, if any.
 AtK = dict[tuple[str, str, str], Sample]
 # By k*, share of positives and scale of the step: the epochs, and a line of values for each draw.
-Courses = dict[tuple[int, float, Scale], tuple[list[int], Floats]]
+Courses = dict[tuple[int, float, Scale], tuple[list[int], Array]]
 
 
 def found_by(tasks: Mapping[plan.Key, Task], outcomes: Outcomes) -> Found:
@@ -183,7 +183,7 @@ class Results:
         }
 
     def over_draws(
-        self, field: str, scale: Scale, ratio: float, read: Callable[[list[int], Floats], float]
+        self, field: str, scale: Scale, ratio: float, read: Callable[[list[int], Array], float]
     ) -> Sample:
         """What is read off each course of Figure 1, by draw and k*."""
         return {
@@ -200,20 +200,20 @@ class Results:
         return values_of(found, lambda result: log10(result["seconds"]))
 
 
-def epochs_to(share: float) -> Callable[[list[int], Floats], float]:
+def epochs_to(share: float) -> Callable[[list[int], Array], float]:
     """Epochs until F has made a share of its way down."""
 
-    def first(epochs: list[int], values: Floats) -> float:
+    def first(epochs: list[int], values: Array) -> float:
         goal = values[0] - share * (values[0] - values.min())
         return float(epochs[int(np.argmax(values <= goal))])
 
     return first
 
 
-def rise_between(first: int, last: int) -> Callable[[list[int], Floats], float]:
+def rise_between(first: int, last: int) -> Callable[[list[int], Array], float]:
     """Share of the whole rise in training AUC since the first epoch that comes between two."""
 
-    def share(epochs: list[int], values: Floats) -> float:
+    def share(epochs: list[int], values: Array) -> float:
         low, high = (min(int(np.searchsorted(epochs, e)), len(epochs) - 1) for e in (first, last))
         rise = values[-1] - values[1]
         return float((values[high] - values[low]) / rise) if rise > 0 else 0.0

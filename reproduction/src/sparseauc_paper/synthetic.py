@@ -11,11 +11,11 @@ import numpy as np
 from sparseauc.datasets import OutbreakData, make_outbreak
 from sparseauc.metrics import auc
 
+from .arrays import Indices, Mask
 from .methods import METHODS, NEGLIGIBLE
 from .presets import Preset, points
 from .projections import top_k
 from .protocols import Protocol
-from .row_space import Indices, Mask
 from .seeds import generator
 from .supports import support_f1, support_jaccard
 from .tasks import Task

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from .arrays import Array, Indices, Mask
+from .baselines.hsg_ht import visit_growing_batches
 from .blocks import RowBlocks
 from .objective import AUCObjective
 from .protocols import Protocol
-from .row_space import Floats, Indices, Mask, RowSpace
 from .seeds import generator
 from .theory.empirical import largest_curvature
+from .thresholding import Visits, visit_equal_blocks
 
 Point = Mapping[str, float]
-
-# The published programs' step and growth of batches for HSG-HT.
-HSG_HT_STEP, HSG_HT_GROWTH = 3.0, 1.033
 
 
 @dataclass(frozen=True)
 class Training:
     """Rows to fit, and how."""
 
-    X: Floats
+    X: Array
     positive: Mask
     protocol: Protocol
     epochs: int
@@ -41,11 +41,6 @@ class Training:
     def objective(self) -> AUCObjective:
         """F on these rows, made once for all grid points."""
         return AUCObjective(self.X, self.positive)
-
-    @cached_property
-    def row_space(self) -> RowSpace:
-        """Products of these rows with each other, made once for all grid points."""
-        return RowSpace.of(self.X, self.positive)
 
     @property
     def intercept(self) -> float:
@@ -108,26 +103,43 @@ class Family(NamedTuple):
                 family.setdefault(size, []).append(place)
         return [cls(dict(rest), places) for rest, places in families.items()]
 
-    def deal(self, training: Training, rng: np.random.Generator) -> RowBlocks:
-        """Deal the rows to this family's blocks."""
-        n = training.positive.size
-        batch_size = -(-n // training.n_blocks(self.point))
-        return RowBlocks.partition(
-            n, batch_size, shuffle=not training.protocol.fixed_order, rng=rng
-        )
 
+class HardRun(NamedTuple):
+    """How the fits of a family by SHT-AUC, StoIHT or HSG-HT go: the same for every k."""
 
-def sht_auc_step(training: Training, blocks: RowBlocks) -> dict[str, Any]:
-    """Step and ridge of SHT-AUC."""
-    protocol, r = training.protocol, training.objective.moments.ratio
-    if protocol.paper_step:
-        return {"step_sizes": 1.0 / largest_curvature(training.objective, blocks)}
-    step = r * (1 - r)
-    # w is divided by 1 + step · ridge = 1.1 after every step.
-    ridge = 0.1 / step if protocol.ridge_while_tuning and training.tuning else 0.0
-    return {"step_sizes": "auto" if protocol.automatic_step else step, "ridges": ridge}
+    epochs: list[Visits]
+    step_size: float | Literal["auto"]
+    logistic: bool
+    ridge: float
+    intercept: float
 
-
-def sto_iht_step(training: Training, blocks: RowBlocks) -> dict[str, Any]:  # noqa: ARG001
-    """Step of StoIHT, and where its intercept starts."""
-    return {"step_sizes": 1.0, "intercept": training.intercept}
+    @classmethod
+    def of(cls, method: str, training: Training, family: Family) -> HardRun:
+        """Choose blocks and step as the protocol has them."""
+        protocol, objective, point = training.protocol, training.objective, family.point
+        rng, shuffle = training.rng(point), not protocol.fixed_order
+        n, r = objective.n_rows, objective.moments.ratio
+        logistic = method != "sht-auc"
+        step_size: float | Literal["auto"] = 1.0
+        ridge = 0.0
+        if method == "hsg-ht":
+            # The published programs' step and growth of batches.
+            step_size, growth = 3.0, 1.033
+            epochs = visit_growing_batches(
+                n, point["tau"], growth, rng, restart=protocol.restart_batches, shuffle=shuffle
+            )
+        else:
+            batch_size = -(-n // training.n_blocks(point))
+            blocks = RowBlocks.partition(n, batch_size, shuffle=shuffle, rng=rng)
+            epochs = visit_equal_blocks(objective, blocks, "replacement", rng, logistic=logistic)
+        if method == "sht-auc":
+            step_size = r * (1 - r)
+            if protocol.paper_step:
+                step_size = 1.0 / largest_curvature(objective, blocks)
+            elif protocol.automatic_step:
+                step_size = "auto"
+            elif protocol.ridge_while_tuning and training.tuning:
+                # w is divided by 1 + step · ridge = 1.1 after every step.
+                ridge = 0.1 / step_size
+        visits = list(islice(epochs, training.epochs))
+        return cls(visits, step_size, logistic, ridge, training.intercept if logistic else 0.0)

@@ -11,9 +11,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from sparseauc.metrics import auc
 
+from .arrays import Array, Indices, Mask
 from .methods import METHODS
 from .protocols import Protocol
-from .row_space import Floats, Indices, Mask
 from .seeds import generator
 from .training import Point, Training
 
@@ -27,7 +27,7 @@ class Split(NamedTuple):
     test: Indices
 
 
-def aucs(X: Floats, positive: Mask, W: Floats) -> list[float]:
+def aucs(X: Array, positive: Mask, W: Array) -> list[float]:
     """AUC of every column of coefficients, NaN where it holds NaN."""
     return [
         auc(positive, column) if np.isfinite(column).all() else np.nan
@@ -35,7 +35,7 @@ def aucs(X: Floats, positive: Mask, W: Floats) -> list[float]:
     ]
 
 
-def aucs_of_largest(X: Floats, positive: Mask, W: Floats, ks: Sequence[int]) -> Floats:
+def aucs_of_largest(X: Array, positive: Mask, W: Array, ks: Sequence[int]) -> Array:
     """AUC of the k largest entries of each column of coefficients, a line for each; NaN if lost."""
     found = np.full((W.shape[1], len(ks)), np.nan)
     if not ks:
@@ -53,22 +53,22 @@ def aucs_of_largest(X: Floats, positive: Mask, W: Floats, ks: Sequence[int]) -> 
     return found
 
 
-def scale_columns(X: Floats, rows: Indices) -> Floats:
+def scale_columns(X: Array, rows: Indices) -> Array:
     """Z-score the columns with the mean and deviation of these rows; constant ones become zero."""
     deviation = X[rows].std(axis=0)
     centred = X - X[rows].mean(axis=0)
-    scaled: Floats = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)
+    scaled: Array = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)
     return scaled
 
 
-def scale_rows(X: Floats) -> Floats:
+def scale_rows(X: Array) -> Array:
     """Bring every row to unit length; a row of zeros stays."""
     length = np.linalg.norm(X, axis=1, keepdims=True)
-    scaled: Floats = np.divide(X, length, out=np.zeros_like(X), where=length > 0)
+    scaled: Array = np.divide(X, length, out=np.zeros_like(X), where=length > 0)
     return scaled
 
 
-def best_of(scores: Floats, among: Sequence[int]) -> int:
+def best_of(scores: Array, among: Sequence[int]) -> int:
     """Place of the best point, the first of equals; the first of all if none has a score."""
     return max(among, key=lambda i: (np.nan_to_num(scores[i], nan=-1.0), -i))
 
@@ -76,8 +76,8 @@ def best_of(scores: Floats, among: Sequence[int]) -> int:
 class Fitted(NamedTuple):
     """Test rows, coefficients with a column for each point, and processor time of a fit."""
 
-    X_test: Floats
-    W: Floats
+    X_test: Array
+    W: Array
     seconds: float
 
 
@@ -90,7 +90,7 @@ class Fits:
     positive: Mask
     inner: Sequence[Split]  # tuning splits
     seed: tuple[Any, ...]
-    scale: Callable[[Indices], Floats]
+    scale: Callable[[Indices], Array]
     stop_tol: float = 1e-4
 
     def fit(self, part: Split, grid: Sequence[Point]) -> Fitted:
@@ -100,7 +100,7 @@ class Fits:
         (W,) = METHODS[self.settings["method"]].fit([training], grid)
         return Fitted(X, W, (time.thread_time() - start) / len(grid))
 
-    def _training(self, part: Split, number: int, *, tuning: bool) -> tuple[Floats, Training]:
+    def _training(self, part: Split, number: int, *, tuning: bool) -> tuple[Array, Training]:
         X = self.scale(part.train)
         training = Training(
             X=np.ascontiguousarray(X[part.train]),
@@ -115,7 +115,7 @@ class Fits:
         )
         return X[part.test], training
 
-    def tune(self, grid: Sequence[Point], ks: Sequence[int] = ()) -> tuple[Floats, Floats]:
+    def tune(self, grid: Sequence[Point], ks: Sequence[int] = ()) -> tuple[Array, Array]:
         """Mean validation AUC of every point, NaN where a fit diverged on some split.
 
         And that of its k largest coefficients alone, for every k: a line for each point.

@@ -2,28 +2,29 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from naive import naive_hard_threshold
 from sparseauc.datasets import make_outbreak
-from sparseauc_paper.baselines import hsg_ht, sto_iht
-from sparseauc_paper.baselines.hsg_ht import growing_batches
+from sparseauc_paper.baselines import HSGHTClassifier, StoIHTClassifier
+from sparseauc_paper.baselines.hsg_ht import growing_batches, visit_growing_batches
 from sparseauc_paper.blocks import RowBlocks, visiting_order
 from sparseauc_paper.objective import AUCObjective
+from sparseauc_paper.thresholding import BlockDescent, visit_equal_blocks
 
 # ------------------------------------------------------------------------- the oracles, row by row
 
 
-def naive_logistic_thresholding(X, y, k, step, alpha, batches, weight, scales):
+def naive_logistic_thresholding(X, y, k, step, alpha, batches, scales):
     """Steps on each batch in turn; the batch's sum of gradients is multiplied by its scale."""
     w, intercept = np.zeros(X.shape[1]), 0.0
     for batch, scale in zip(batches, scales, strict=True):
         gradient, slope = alpha * w, 0.0
         for i in batch:
-            pull = -weight[i] * y[i] / (1 + np.exp(y[i] * (w @ X[i] + intercept)))
+            pull = -y[i] / (1 + np.exp(y[i] * (w @ X[i] + intercept)))
             gradient = gradient + scale * pull * X[i]
             slope += scale * pull
         w = naive_hard_threshold(w - step * gradient, k)
@@ -37,7 +38,14 @@ def problem(seed, n=40, d=15):
     y[:2] = 1, -1
     X = rng.standard_normal((n, d))
     X[y > 0, :3] += 0.7
-    return X, y, rng.integers(1, 4, n) * 0.5
+    return X, y
+
+
+def descend(objective, k, visits, n_epochs, **settings):
+    solver = BlockDescent(objective, k, visits, max_epochs=n_epochs, logistic=True, **settings)
+    for _ in range(n_epochs):
+        solver.run_epoch()
+    return solver.coef, solver.best[1][0]
 
 
 @given(
@@ -45,25 +53,21 @@ def problem(seed, n=40, d=15):
     k=st.integers(1, 15),
     batch_size=st.integers(1, 45),
     alpha=st.sampled_from([0.0, 0.3]),
-    weighted=st.booleans(),
 )
-def test_sto_iht_equals_the_naive_algorithm(seed, k, batch_size, alpha, weighted):
-    X, y, weight = problem(seed)
-    if not weighted:
-        weight = np.ones_like(weight)
-    draws = np.random.default_rng(seed)
+def test_sto_iht_equals_the_naive_algorithm(seed, k, batch_size, alpha):
+    X, y = problem(seed)
+    draws, again = np.random.default_rng(seed), np.random.default_rng(seed)
     blocks = RowBlocks.partition(y.size, min(batch_size, y.size), shuffle=True, rng=draws)
     drawn = np.concatenate([visiting_order(len(blocks), "replacement", draws) for _ in range(2)])
     batches = [blocks.rows[blocks.starts[i] : blocks.starts[i + 1]] for i in drawn]
-    scales = np.full(drawn.size, len(blocks) / weight.sum())
-    expected, intercept = naive_logistic_thresholding(X, y, k, 0.2, alpha, batches, weight, scales)
-    for table in (X, np.asfortranarray(X), sp.csr_array(X)):
-        result = sto_iht(
-            AUCObjective(table, y, weight if weighted else None), k, batch_size=batch_size,
-            step_size=0.2, alpha=alpha, max_epochs=2, tol=0.0, rng=np.random.default_rng(seed),
-        )  # fmt: skip
-        np.testing.assert_allclose(result.dense(15), expected, rtol=1e-9, atol=1e-12)
-        assert result.intercept == pytest.approx(intercept, rel=1e-9, abs=1e-12)
+    scales = np.full(drawn.size, len(blocks) / y.size)
+    expected, intercept = naive_logistic_thresholding(X, y, k, 0.2, alpha, batches, scales)
+    objective = AUCObjective(X, y)
+    RowBlocks.partition(y.size, min(batch_size, y.size), shuffle=True, rng=again)
+    visits = visit_equal_blocks(objective, blocks, "replacement", again, logistic=True)
+    found = descend(objective, k, visits, 2, step_size=0.2, ridge=alpha)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-12)
+    assert found[1] == pytest.approx(intercept, rel=1e-9, abs=1e-12)
 
 
 @given(
@@ -72,12 +76,9 @@ def test_sto_iht_equals_the_naive_algorithm(seed, k, batch_size, alpha, weighted
     initial=st.sampled_from([1.0, 2.5, 10.0, 100.0]),
     growth=st.sampled_from([1.033, 1.5, 4.0]),
     restart=st.booleans(),
-    weighted=st.booleans(),
 )
-def test_hsg_ht_equals_the_naive_algorithm(seed, k, initial, growth, restart, weighted):
-    X, y, weight = problem(seed)
-    if not weighted:
-        weight = np.ones_like(weight)
+def test_hsg_ht_equals_the_naive_algorithm(seed, k, initial, growth, restart):
+    X, y = problem(seed)
     n, epochs = y.size, 3
     draws = np.random.default_rng(seed)
     batches, t = [], 0
@@ -89,15 +90,14 @@ def test_hsg_ht_equals_the_naive_algorithm(seed, k, initial, growth, restart, we
             size = int(initial * growth**t)
             batches.append(order[used : used + size])
             used, t = min(n, used + size), t + 1
-    scales = [1 / weight[batch].sum() for batch in batches]
-    expected, intercept = naive_logistic_thresholding(X, y, k, 0.1, 0.0, batches, weight, scales)
-    result = hsg_ht(
-        AUCObjective(X, y, weight if weighted else None), k, step_size=0.1,
-        initial_batch_size=initial, growth=growth, restart_batches=restart, max_epochs=epochs,
-        tol=0.0, rng=np.random.default_rng(seed),
-    )  # fmt: skip
-    np.testing.assert_allclose(result.dense(15), expected, rtol=1e-9, atol=1e-12)
-    assert result.intercept == pytest.approx(intercept, rel=1e-9, abs=1e-12)
+    scales = [1 / len(batch) for batch in batches]
+    expected, intercept = naive_logistic_thresholding(X, y, k, 0.1, 0.0, batches, scales)
+    visits = visit_growing_batches(
+        n, initial, growth, np.random.default_rng(seed), restart=restart, shuffle=True
+    )
+    found = descend(AUCObjective(X, y), k, visits, epochs, step_size=0.1)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-12)
+    assert found[1] == pytest.approx(intercept, rel=1e-9, abs=1e-12)
 
 
 def test_batches_of_the_published_program():
@@ -117,33 +117,34 @@ def test_batches_of_a_long_run_hold_all_rows():
     np.testing.assert_array_equal(starts, [0, 1000])
 
 
-@pytest.mark.parametrize(("solver", "batches"), [(sto_iht, {"batch_size": 10_000}), (hsg_ht, {})])
-def test_agrees_with_logistic_regression_on_its_support(solver, batches):
+@pytest.mark.parametrize(
+    "model", [StoIHTClassifier(5, batch_size=10_000), HSGHTClassifier(5)], ids=["StoIHT", "HSG-HT"]
+)
+def test_agrees_with_logistic_regression_on_its_support(model):
     X, y = make_outbreak(n=500, d=30, k=5, mu=1.0, r=0.3, random_state=0)
-    result = solver(
-        AUCObjective(X, y), 5, alpha=0.01, max_epochs=5000, tol=1e-10,
-        rng=np.random.default_rng(0), **batches,
-    )  # fmt: skip
+    model = clone(model).set_params(alpha=0.01, max_epochs=5000, tol=1e-10, random_state=0)
+    model.set_params(record_history=False).fit(X, y)
+    support = model.get_support()
     # scikit-learn sums the losses: C = 1 / (n·alpha).
     reference = LogisticRegression(C=1 / (500 * 0.01), tol=1e-12, max_iter=10_000)
-    reference.fit(X[:, result.support], y)
-    np.testing.assert_allclose(result.values, reference.coef_[0], rtol=1e-4)
-    assert result.intercept == pytest.approx(reference.intercept_[0], rel=1e-4)
+    reference.fit(X[:, support], y)
+    np.testing.assert_allclose(model.coef_[0, support], reference.coef_[0], rtol=1e-4)
+    assert model.logistic_intercept_ == pytest.approx(reference.intercept_[0], rel=1e-4)
 
 
-@pytest.mark.parametrize("solver", [sto_iht, hsg_ht])
-def test_automatic_step_never_diverges(solver):
+@pytest.mark.parametrize("classifier", [StoIHTClassifier, HSGHTClassifier])
+def test_automatic_step_never_diverges(classifier):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 20))
     y = np.where(np.arange(100) % 9 == 0, 1, -1)
     for scale in (1e-9, 1.0, 7e4, 1e100):
-        result = solver(AUCObjective(X * scale, y), 5, rng=np.random.default_rng(0))
-        assert np.isfinite(result.values).all()
-        margins = y * (X[:, result.support] * scale @ result.values + result.intercept)
+        model = classifier(5, random_state=0, record_history=False).fit(X * scale, y)
+        margins = y * (X * scale @ model.coef_[0] + model.logistic_intercept_)
         assert np.logaddexp(0, -margins).mean() <= np.log(2)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_overflow_is_reported():
-    X, y, _ = problem(0)
-    with pytest.raises(ValueError, match="StoIHT diverged in epoch 1 with step_size=1e"):
-        sto_iht(AUCObjective(X * 1e200, y), 5, step_size=1e200)
+    X, y = problem(0)
+    with pytest.raises(ValueError, match="StoIHTClassifier diverged in epoch 1 with step_size=1e"):
+        StoIHTClassifier(5, step_size=1e200).fit(X * 1e200, y)

@@ -4,7 +4,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -61,12 +60,10 @@ def test_hessians_are_twice_those_of_the_proof():
     assert_allclose(excess, np.sum((root @ step) ** 2))  # and so ρ/2‖Δ‖² with ρ = 2λ
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_roots_of_blocks(weighted):
+def test_roots_of_blocks():
     X, y, _ = outbreak(n=103, d=6)
     rng = np.random.default_rng(2)
-    weight = rng.uniform(0.5, 2, len(y)) if weighted else None
-    objective = AUCObjective(X, y, weight)
+    objective = AUCObjective(X, y)
     blocks = partition(103, 20)
     hessians = []
     for rows in rows_of(blocks):
@@ -78,12 +75,6 @@ def test_roots_of_blocks(weighted):
         )
         assert_allclose(change, 2 * hessians[-1] @ w, rtol=1e-9)
     assert_allclose(np.mean(hessians, axis=0), objective.moments.columns(np.arange(6)), atol=1e-12)
-
-
-def test_sparse_tables_are_refused():
-    X, y, _ = outbreak(n=40, d=4)
-    with pytest.raises(TypeError, match="dense"):
-        hessian_root(AUCObjective(sp.csr_array(X), y), np.arange(40), 1)
 
 
 # -------------------------------------------------------------------------- restricted eigenvalues

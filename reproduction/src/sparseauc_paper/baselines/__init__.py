@@ -1,10 +1,10 @@
-"""The methods that SHT-AUC is compared with: one file for each, with solver and classifier."""
+"""The methods that SHT-AUC is compared with: a file for each."""
 
-from .fsauc import FSAUCClassifier, fsauc
-from .hsg_ht import HSGHTClassifier, hsg_ht
-from .solam import SOLAMClassifier, solam
-from .spam import SPAMClassifier, spam
-from .sto_iht import StoIHTClassifier, sto_iht
+from .fsauc import FSAUCClassifier
+from .hsg_ht import HSGHTClassifier
+from .solam import SOLAMClassifier
+from .spam import SPAMClassifier
+from .sto_iht import StoIHTClassifier
 
 __all__ = [
     "FSAUCClassifier",
@@ -12,9 +12,4 @@ __all__ = [
     "SOLAMClassifier",
     "SPAMClassifier",
     "StoIHTClassifier",
-    "fsauc",
-    "hsg_ht",
-    "solam",
-    "spam",
-    "sto_iht",
 ]

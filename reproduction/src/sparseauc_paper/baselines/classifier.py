@@ -1,6 +1,8 @@
-"""What all classifiers compared share: checks of input, one way to fit, scores, a history."""
+"""What the classifiers compared share: checks of input, one way to fit, scores, a history."""
 
+import math
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -12,19 +14,19 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..arrays import Array, Floats, Mask
-from ..epochs import EpochRecord, SolverResult
+from sparseauc.metrics import auc
+
+from ..arrays import Array, Indices, Mask
 from ..objective import AUCObjective
-
-_RECORDED = ("epoch", "objective", "auc", "support_size", "step_size")
+from ..thresholding import Solver
 
 
 # Fields of a dataclass, so that a parameter which several classifiers have is written once.
 @dataclass(kw_only=True, eq=False, repr=False)
 class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
-    """A linear classifier fitted in epochs, which has the parameters named here and a ``_solve``.
+    """A linear classifier fitted in epochs, with the parameters named here and a ``_begin``.
 
     ``classes_[1]`` is the positive class. The threshold of 0 is midway between the class means of
     the score.
@@ -51,62 +53,70 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
     }
 
     @abstractmethod
-    def _solve(self, objective: AUCObjective, **common: Any) -> SolverResult:
-        """Run the solver; ``common`` holds max_epochs, tol, shuffle, start, callback and rng."""
+    def _begin(
+        self, objective: AUCObjective, rng: np.random.Generator, start: Array | None
+    ) -> Solver:
+        """Begin a run; ``start`` are the coefficients of a fit before, if it goes on from them."""
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Choose columns and coefficients.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Rows. Dense arrays and CSR are not copied.
+        X : array-like of shape (n, d)
         y : array-like of shape (n,)
             Binary labels; the one that sorts last is positive.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows.
 
         Returns
         -------
         self
         """
         start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
-        self._forget_fit()
-        X, y = self._check_table(X, y)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         if start is not None and start.size != X.shape[1]:
             raise ValueError(f"the previous fit had {start.size} columns, X has {X.shape[1]}")
         check_classification_targets(y)
         self.classes_ = _two_classes(y)
-        weight: Array | None = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-            if np.unique(y[weight > 0]).size < 2:
-                raise ValueError("sample_weight is zero on all rows of a class")
-        objective = AUCObjective(X, y == self.classes_[1], weight)
-        self.history_: dict[str, list[float]] = {name: [] for name in _RECORDED}
-        result = self._solve(
-            objective,
-            max_epochs=self.max_epochs,
-            tol=self.tol,
-            shuffle=self.shuffle,
-            start=start,
-            callback=self._record if self.record_history or self.verbose else None,
-            rng=self._generator(),
-        )
-        coef = result.dense(X.shape[1])
-        self.objective_ = objective.value(coef)
-        self.n_iter_ = result.n_epochs
-        return self._set_fitted(coef, objective.mean_positive, objective.mean_negative)
+        objective = AUCObjective(X, y == self.classes_[1])
+        # Two are drawn, as by SHTAUCClassifier, so that the same seed gives the same blocks.
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
+        solver = self._begin(objective, np.random.default_rng(seeds[1]), start)
+        self.history_: dict[str, list[float]] = {}
+        after = solver.coef.copy()
+        for epoch in range(1, self.max_epochs + 1):
+            self.n_iter_ = epoch
+            before = after
+            undone = solver.run_epoch()
+            after = solver.coef.copy()
+            if not np.isfinite(after).all():
+                raise ValueError(
+                    f"{type(self).__name__} diverged in epoch {epoch} with "
+                    f"step_size={solver.step:g}: give a smaller one, or rescale the columns"
+                )
+            if self.record_history or self.verbose:
+                self._record(objective, after, solver.step)
+            if not undone and np.linalg.norm(after - before) < self.tol * np.linalg.norm(before):
+                break
+        return self._set_fitted(objective, solver)
 
-    def decision_function(self, X: Any) -> Floats:
+    def _set_fitted(self, objective: AUCObjective, solver: Solver) -> Self:
+        coef = self._cut(solver.answer)
+        middle = (coef @ objective.mean_positive + coef @ objective.mean_negative) / 2
+        self.coef_ = coef.reshape(1, -1)
+        self.intercept_ = np.array([-middle])
+        self.objective_ = objective.value(coef)
+        return self
+
+    def _cut(self, coef: Array) -> Array:
+        """Return the coefficients that count."""
+        return coef
+
+    def decision_function(self, X: Any) -> Array:
         """Score rows. Rows with a score above 0 are predicted positive."""
         check_is_fitted(self, "coef_")
-        (table,) = self._check_table(X, reset=False)
-        support = np.flatnonzero(self.coef_[0])
-        scores: Floats = table[:, support] @ self.coef_[0, support] + self.intercept_[0]
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        scores: Array = X @ self.coef_[0] + self.intercept_[0]
         return scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -115,57 +125,19 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
         labels: npt.NDArray[Any] = self.classes_[(scores > 0).astype(np.intp)]
         return labels
 
-    def _check_table(self, X: Any, *y: Any, reset: bool = True) -> tuple[Any, ...]:
-        """Return X as an array or CSR matrix of finite numbers, and y where it is given."""
-        checked = validate_data(
-            self, X, *y, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
-        return checked if isinstance(checked, tuple) else (checked,)
-
-    def _check_more_rows(self, X: Any, y: Any, classes: Any) -> tuple[Any, Mask]:
-        """Return rows of a stream and the mask of positives."""
-        first = not hasattr(self, "_stream")
-        X, y = self._check_table(X, y, reset=first)
-        if first:
-            labels = np.unique(y if classes is None else classes)
-            if labels.size != 2:
-                raise ValueError(
-                    f"the first call has {labels.size} class(es): "
-                    "name both with partial_fit(X, y, classes=[negative, positive])"
-                )
-            self.classes_ = labels
-        for label in np.setdiff1d(y, self.classes_).tolist():
-            raise ValueError(f"y holds {label}, not among the classes {self.classes_.tolist()}")
-        return X, y == self.classes_[1]
-
-    def _generator(self) -> np.random.Generator:
-        """Random choices of a fit."""
-        state = check_random_state(self.random_state)
-        # Two are drawn, as by SHTAUCClassifier, so that the same seed gives the same blocks.
-        return np.random.default_rng(state.randint(np.iinfo(np.int32).max, size=2)[1])
-
-    def _record(self, record: EpochRecord) -> None:
+    def _record(self, objective: AUCObjective, coef: Array, step: float) -> None:
         """Note an epoch."""
-        for name in _RECORDED:
-            self.history_[name].append(getattr(record, name))
+        seen = {
+            "epoch": self.n_iter_,
+            "objective": objective.value(coef),
+            "auc": auc(objective.positive, objective.scores(coef)),
+            "support_size": int(np.count_nonzero(coef)),
+            "step_size": step,
+        }
+        for name, value in seen.items():
+            self.history_.setdefault(name, []).append(value)
         if self.verbose:
-            print(
-                f"epoch {record.epoch:4d}  F {record.objective:.6f}  AUC {record.auc:.4f}  "
-                f"columns {record.support_size}  step {record.step_size:.3g}"
-            )
-
-    def _forget_fit(self) -> None:
-        """Remove everything that a fit has set."""
-        for name in list(vars(self)):
-            if name == "_stream" or (name.endswith("_") and not name.startswith("_")):
-                delattr(self, name)
-
-    def _set_fitted(self, coef: Floats, mean_positive: Floats, mean_negative: Floats) -> Self:
-        """Set ``coef_``, and ``intercept_`` so that the threshold is midway between the classes."""
-        middle = (coef @ mean_positive + coef @ mean_negative) / 2
-        self.coef_ = coef.reshape(1, -1)
-        self.intercept_ = np.array([-middle], dtype=coef.dtype)
-        return self
+            print("  ".join(f"{name} {value:.4g}" for name, value in seen.items()))
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self, "coef_")
@@ -174,7 +146,6 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
 
@@ -189,3 +160,68 @@ def _two_classes(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
             f"{type_of_target(y)}, with {classes.size} classes"
         )
     return classes
+
+
+class RowSolver(Solver):
+    """A run that takes one row at a time, in the orders given for each epoch."""
+
+    def __init__(
+        self, objective: AUCObjective, orders: Iterator[Indices], step_size: float
+    ) -> None:
+        self.X, self.positive, self._orders = objective.table, objective.positive, orders
+        self.step_size = float(step_size)
+        self.w = np.zeros(objective.n_features)
+        self.total = np.zeros_like(self.w)  # the sum of iterates whose mean is the answer
+        self.t = 0
+
+    @property
+    def step(self) -> float:  # type: ignore[override]
+        """The step ξ/√t taken last."""
+        return self.step_size / math.sqrt(max(self.t, 1))
+
+    @abstractmethod
+    def advance(self, rows: Indices) -> None:
+        """Take one step on each of these rows."""
+
+    def run_epoch(self) -> bool:
+        """Take one step on each row."""
+        self.advance(next(self._orders))
+        return False
+
+
+def row_norms(X: Array) -> Array:
+    """Euclidean norm of every row."""
+    unit = np.abs(X).max() or 1.0  # in units of the largest entry, squares stay in range
+    norms: Array = np.linalg.norm(X / unit, axis=1) * unit
+    return norms
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OnlineClassifier(StochasticClassifier):
+    """A convex method that takes one row at a time."""
+
+    zero_threshold: float = 0.0
+
+    _parameter_constraints = StochasticClassifier._parameter_constraints | {
+        "zero_threshold": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def _orders(self, n: int, rng: np.random.Generator) -> Iterator[Indices]:
+        """Yield the rows of each epoch."""
+        while True:
+            yield rng.permutation(n) if self.shuffle else np.arange(n)
+
+    def _step(self, X: Array) -> float:
+        """``step_size``, or one over the mean squared length of the rows.
+
+        With that step, a row changes its own score by about one.
+        """
+        if not isinstance(self.step_size, str):
+            return float(self.step_size)
+        norms = row_norms(X)
+        longest = float(norms.max()) or 1.0
+        # In units of the longest, so that squares stay in range.
+        return 1.0 / (float(np.mean((norms / longest) ** 2)) or 1.0) / longest / longest
+
+    def _cut(self, coef: Array) -> Array:
+        return np.where(np.abs(coef) < self.zero_threshold, 0.0, coef)

@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..arrays import Indices
 from ..blocks import RowBlocks
-from ..epochs import SolverResult
 from ..objective import AUCObjective
-from .sto_iht import LogisticClassifier, LogisticDescent, descend_in_epochs
+from ..thresholding import Visits
+from .sto_iht import LogisticClassifier
 
 
 def growing_batches(
@@ -55,50 +54,21 @@ def batches_of_epochs(n: int, initial: float, growth: float, *, restart: bool) -
         yield starts
 
 
-def hsg_ht(
-    objective: AUCObjective,
-    k: int,
+def visit_growing_batches(
+    n: int,
+    initial: float,
+    growth: float,
+    rng: np.random.Generator,
     *,
-    alpha: float = 0.0,
-    initial_batch_size: float = 1.0,
-    growth: float = 1.033,
-    restart_batches: bool = False,
-    shuffle: bool = True,
-    rng: np.random.Generator | None = None,
-    **settings: Any,
-) -> SolverResult:
-    """Minimise the logistic loss with at most k non-zeros, by batches that grow.
-
-    Parameters
-    ----------
-    objective : AUCObjective
-    k, alpha, initial_batch_size, growth, restart_batches, shuffle
-        As for :class:`HSGHTClassifier`. Batches that restart also leave up to a batch of
-        rows out at the end of an epoch, as the published program does.
-    rng, **settings
-        As in :func:`sparseauc_paper.baselines.sto_iht`.
-
-    Returns
-    -------
-    SolverResult
-        With the intercept.
-    """
-    rng = np.random.default_rng() if rng is None else rng
-    rows = objective.rows
-    batches = batches_of_epochs(rows.size, initial_batch_size, growth, restart=restart_batches)
-    descent = LogisticDescent(objective, min(k, objective.n_features), alpha)
-
-    def run_blocks(step: float) -> bool:
-        order = rng.permutation(rows) if shuffle else rows
-        starts = next(batches)
-        if objective.weight.size:
-            sizes = np.add.reduceat(objective.weight[order[: starts[-1]]], starts[:-1])
-        else:
-            sizes = np.diff(starts)
-        drawn = np.arange(starts.size - 1)
-        return descent.run(RowBlocks(order, starts), 1.0 / sizes, drawn, step)
-
-    return descend_in_epochs("HSG-HT", descent, run_blocks, **settings)
+    restart: bool,
+    shuffle: bool,
+) -> Iterator[Visits]:
+    """Yield the epochs of HSG-HT: batches in the order in which they grow."""
+    for starts in batches_of_epochs(n, initial, growth, restart=restart):
+        order = rng.permutation(n) if shuffle else np.arange(n)
+        sizes = np.diff(starts)
+        scales = np.repeat(1.0 / sizes, 2).reshape(-1, 2)
+        yield Visits(RowBlocks(order, starts), scales, np.arange(sizes.size))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -144,4 +114,9 @@ class HSGHTClassifier(LogisticClassifier):
         "growth": [Interval(Real, 1, None, closed="neither")],
         "restart_batches": ["boolean"],
     }
-    _solver = staticmethod(hsg_ht)
+
+    def _visits(self, objective: AUCObjective, rng: np.random.Generator) -> Iterator[Visits]:
+        return visit_growing_batches(
+            objective.n_rows, self.initial_batch_size, self.growth, rng,
+            restart=self.restart_batches, shuffle=self.shuffle,
+        )  # fmt: skip

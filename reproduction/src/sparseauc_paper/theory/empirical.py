@@ -26,7 +26,6 @@ from ..arrays import Array, Indices
 from ..blocks import RowBlocks
 from ..objective import AUCObjective
 from ..projections import hard_threshold
-from ..rows import CSR
 from .constants import contraction, expansion_of_lemma
 
 # An exchange must gain this much, relatively, or rounding would keep the search going.
@@ -57,15 +56,11 @@ class Bracket:
 
 def hessian_root(objective: AUCObjective, rows: npt.ArrayLike, n_blocks: int) -> Array:
     """Z with ZᵀZ = H_B = ½∇²f_B, for the block of these rows, one of ``n_blocks``: H for one."""
-    if isinstance(objective.table, CSR):
-        raise TypeError("restricted eigenvalues need a dense table: centred rows are not sparse")
     index = np.asarray(rows, np.int64)
     positive = objective.positive[index]
-    root = objective.table[index].astype(np.float64)
+    root = objective.table[index]
     scales = 0.5 * np.array(objective.block_scales(n_blocks))
     weight = np.where(positive, *scales)
-    if objective.weight.size:
-        weight *= objective.weight[index]
     for mask, mean in zip((positive, ~positive), objective.moments.means, strict=True):
         root[mask] -= mean
     root *= np.sqrt(weight)[:, None]

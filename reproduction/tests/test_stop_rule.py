@@ -1,15 +1,12 @@
-"""SPAM and SOLAM in the space of the rows against their definitions, one step at a time."""
+"""SPAM and SOLAM as the experiments run them, with the published stop rule, step by step."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparseauc_paper.baselines import solam, spam
 from sparseauc_paper.methods import METHODS
-from sparseauc_paper.objective import AUCObjective
-from sparseauc_paper.protocols import CORRECTED, Protocol
-from sparseauc_paper.row_space import RowSpace
+from sparseauc_paper.protocols import Protocol
 from sparseauc_paper.training import Training
 
 EPOCHS = 4
@@ -79,67 +76,50 @@ def close(ours, theirs):
     np.testing.assert_allclose(ours / scale, theirs / scale, rtol=0, atol=1e-10)
 
 
+def fit(method, point, X, positive, epochs, tol, **switches):
+    """Coefficients of a method, and the rows in the order in which it sees them."""
+    protocol = Protocol(stop_rule=tol > 0.0, **switches)
+    n = positive.size
+    training = Training(X, positive, protocol, epochs, ("test",), n, True, stop_tol=tol)
+    return METHODS[method].solve(training, [point])[:, 0], training.orders(point)
+
+
 @given(
     n=st.integers(2, 12), d=st.integers(12, 40), seed=st.integers(0, 99),
     xi=st.sampled_from([1e-3, 0.1, 1.0, 3.0]), l2=st.sampled_from([0.0, 1e-3, 1.0, 100.0]),
-    average=st.booleans(), tol=st.sampled_from([0.0, 1e-4, 0.1]),
+    last=st.booleans(), tol=st.sampled_from([0.0, 1e-4, 0.1]),
 )  # fmt: skip
 @settings(max_examples=60, deadline=None)
-def test_spam(n, d, seed, xi, l2, average, tol):
+def test_spam(n, d, seed, xi, l2, last, tol):
     X, positive = table(n, d, seed)
-    order = np.concatenate([np.random.default_rng(e).permutation(n) for e in range(EPOCHS)])
-    W = RowSpace.of(X, positive).spam([(xi, l2)], [order], average=average, tol=tol)
-    close(W[:, 0], naive_spam(X, positive, order, xi, l2, tol=tol, average=average)[0])
+    point = {"xi": xi, "l2": l2}
+    found, order = fit("spam-l2", point, X, positive, EPOCHS, tol, last_iterate=last)
+    close(found, naive_spam(X, positive, order, xi, l2, tol=tol, average=not last)[0])
 
 
 @given(
     n=st.integers(2, 12), d=st.integers(12, 40), seed=st.integers(0, 99),
     xi=st.sampled_from([0.1, 1.0, 10.0, 100.0]), radius=st.sampled_from([0.1, 1.0, 100.0, 1e5]),
-    clip_below=st.booleans(), tol=st.sampled_from([0.0, 1e-4, 0.1]),
+    above_only=st.booleans(), tol=st.sampled_from([0.0, 1e-4, 0.1]),
 )  # fmt: skip
 @settings(max_examples=60, deadline=None)
-def test_solam(n, d, seed, xi, radius, clip_below, tol):
+def test_solam(n, d, seed, xi, radius, above_only, tol):
     X, positive = table(n, d, seed)
-    order = np.tile(np.arange(n), EPOCHS)
-    if not clip_below:
+    if above_only:
         xi = min(xi, 1.0)  # with longer steps a and b grow without bound, and rounding with them
-    W = RowSpace.of(X, positive).solam([(xi, radius)], [order], clip_below=clip_below, tol=tol)
-    expected, _ = naive_solam(X, positive, order, xi, radius, tol, clip_below)
-    close(W[:, 0], expected)
-
-
-def test_they_are_the_solvers():
-    """At the size of the paper's tables, where the library's solvers need all columns."""
-    X, positive = table(80, 300, 1)
-    objective, space = AUCObjective(X, positive), RowSpace.of(X, positive)
-    order = [np.tile(np.arange(80), 30)]
-    run = {"max_epochs": 30, "tol": 0.0, "shuffle": False}
-    for average in (True, False):
-        W = space.spam([(1.0, 1e-3)], order, average=average, tol=0.0)
-        theirs = spam(objective, l2=1e-3, step_size=1.0, average=average, **run)
-        close(W[:, 0], theirs.dense(300))
-    W = space.solam([(10.0, 5.0)], order, clip_below=True, tol=0.0)
-    close(W[:, 0], solam(objective, radius=5.0, step_size=10.0, **run).dense(300))
-
-
-def test_a_run_that_diverges_is_not_a_number():
-    X, positive = table(10, 5, 0)
-    order = [np.tile(np.arange(10), 200)] * 2
-    W = RowSpace.of(X, positive).spam([(1e200, 0.0), (0.1, 0.0)], order, average=True, tol=0.0)
-    assert np.isnan(W[:, 0]).all()
-    assert np.isfinite(W[:, 1]).all()
+    found, order = fit(
+        "solam", {"xi": xi, "radius": radius}, X, positive, EPOCHS, tol, clip_above_only=above_only
+    )
+    close(found, naive_solam(X, positive, order, xi, radius, tol, not above_only)[0])
 
 
 @pytest.mark.parametrize(("tol", "stops"), [(1e-9, False), (0.02, True)])
-def test_the_stop_rule_with_an_l1_penalty(tol, stops):
+def test_with_an_l1_penalty(tol, stops):
     X, positive = table(30, 12, 3)
-    protocol = Protocol(stop_rule=True, fixed_order=True, last_iterate=True)
-    training = Training(X, positive, protocol, 60, ("test",), 30, True, stop_tol=tol)
     point = {"xi": 1.0, "l1": 1e-3, "l2": 0.1}
-    expected, t = naive_spam(
-        X, positive, np.tile(np.arange(30), 60), 1.0, 0.1, l1=1e-3, tol=tol
-    )  # fmt: skip
+    found, order = fit(
+        "spam-l1l2", point, X, positive, 60, tol, fixed_order=True, last_iterate=True
+    )
+    expected, t = naive_spam(X, positive, order, 1.0, 0.1, l1=1e-3, tol=tol)
     assert (t < 60 * 30) == stops
-    close(METHODS["spam-l1l2"].solve(training, [point])[:, 0], expected)
-    without = Training(X, positive, CORRECTED, 60, ("test",), 30, True)
-    assert without.tol == 0.0
+    close(found, expected)
