@@ -58,5 +58,6 @@ def test_signs_are_told_by_both_arms():
 @pytest.mark.usefixtures("data_folder")
 def test_the_note_is_printed_upright(tmp_path):
     note = make_note(Results(REQUEST, invented(REQUEST)), {})
-    printed = write_pdf(write_report(note, tmp_path, "note"), tmp_path / "note.pdf").read_bytes()
-    assert printed.startswith(b"%PDF")
+    page = write_report(note, tmp_path, "note")
+    assert "size: A4;" in page.read_text(encoding="utf-8")
+    assert write_pdf(page, tmp_path / "note.pdf").read_bytes().startswith(b"%PDF")

@@ -11,17 +11,17 @@ import pytest
 from sparseauc_paper.estimates import Mean
 from sparseauc_paper.page import (
     Figure,
-    Listing,
     Note,
     Panel,
     Report,
     Section,
     Series,
+    listing,
     to_markdown,
     write_markdown_page,
     write_report,
 )
-from sparseauc_paper.tables import Cell, Comparison
+from sparseauc_paper.tables import Cell, comparison
 
 PAPER = ["SHT-AUC", "FSAUC", "SOLAM"]
 
@@ -44,10 +44,6 @@ def example_cells():
 
 def one(*elements):
     return Report("Title", "Lead.", [Section("only", "Only", elements)])
-
-
-def listing(**columns):
-    return Listing("t", "Title", "Caption.", pd.DataFrame(columns))
 
 
 def example_figure(name="courses"):
@@ -74,7 +70,7 @@ REPORT = Report(
         Section(
             "second",
             "Second",
-            [Comparison("table1", "Table I", "C", example_cells()), example_figure()],
+            [comparison("table1", "Table I", "C", example_cells()), example_figure()],
         ),
     ],
     {"command": "sparseauc reproduce"},
@@ -102,7 +98,7 @@ def test_same_report_same_bytes(folder, tmp_path):
 
 def test_csv_has_all_digits(folder):
     table = pd.read_csv(folder / "tables" / "table1.csv")
-    pd.testing.assert_frame_equal(table, Comparison("", "", "", example_cells()).frame)
+    pd.testing.assert_frame_equal(table, comparison("", "", "", example_cells()).frame)
     points = pd.read_csv(folder / "figures" / "courses.csv")
     expected = [
         (s.label, y) for panel in example_figure().panels for s in panel.series for y in s.y
@@ -164,7 +160,7 @@ def test_comparison_in_markdown():
     failed = {"mean": np.nan, "se": np.nan, "n": 0, "failed": 25}
     best = {"mean": 0.6, "se": 0.01}
     cells = altered(**{"SHT-AUC": best, "SOLAM": failed, "L1 logistic": {"mean": 0.5}})
-    lines = Comparison("t", "T", "C", cells).to_markdown()
+    lines = comparison("t", "T", "C", cells).lines
     assert lines[:2] == ["| AUC | k\\* = 80 |", "| :--- | ---: |"]
     assert lines[2] == ("| SHT-AUC | 0.600 ± 0.010<br>printed 0.700 (sd 0.080) ☆<br>*−3.4 SE* |")
     assert lines[3] == "| FSAUC | **★ 0.710 ± 0.012**<br>printed 0.700 (sd 0.080) ☆<br>+0.4 SE |"
@@ -176,25 +172,26 @@ def test_comparison_in_markdown():
 def test_a_mean_over_fewer_values_is_not_called_the_best():
     for n, best in ((25, "SHT-AUC"), (10, "FSAUC")):
         cells = altered(**{"SHT-AUC": {"mean": 0.99, "n": n}, "FSAUC": {"mean": 0.98}})
-        lines = Comparison("t", "T", "C", cells).to_markdown()
+        lines = comparison("t", "T", "C", cells).lines
         (line,) = (line for line in lines if "**★" in line)
         assert line.startswith(f"| {best} |")
 
 
 def test_numbers_and_texts_of_a_listing():
-    table = listing(
-        text=["<b>*x*</b>\nnext", "[Table I](#table1)", "[a](https://b)"],
-        whole=[1.0, np.nan, 3.0],
-        number=[-0.25, 0.00001, 2.5e7],
-        flag=[True, False, True],
-    )
-    lines = table.to_markdown()
-    assert lines[1] == "| :--- | ---: | ---: | :--- |"
-    assert lines[2] == r"| \<b\>\*x\*\</b\> next | 1 | −0.250 | yes |"
-    assert lines[3] == "| [Table I](#table1) | – | 1.0×10⁻⁵ | no |"
-    assert lines[4] == r"| \[a\](https://b) | 3 | 2.5×10⁷ | yes |"
-    formatted = Listing("t", "T", "C", pd.DataFrame({"x": [0.012, 12.0]}), formats={"x": "#.2g"})
-    assert formatted.to_markdown()[2:] == ["| 0.012 |", "| 12 |"]
+    texts = ["<b>*x*</b>\nnext", "[Table I](#table1)", "[a](https://b)"]
+    numbers = [-0.25, 0.00001, 2.5e7]
+    wholes = [1.0, np.nan, 3.0]
+    lines = [
+        {"text": text, "whole": whole, "number": number}
+        for text, whole, number in zip(texts, wholes, numbers, strict=True)
+    ]
+    shown = listing("t", "T", "C", lines).lines
+    assert shown[1] == "| :--- | ---: | ---: |"
+    assert shown[2] == r"| \<b\>\*x\*\</b\> next | 1 | −0.250 |"
+    assert shown[3] == "| [Table I](#table1) | – | 1.0×10⁻⁵ |"
+    assert shown[4] == r"| \[a\](https://b) | 3 | 2.5×10⁷ |"
+    rounded = listing("t", "T", "C", [{"x": 0.012}, {"x": 12.4}], "#.2g").lines
+    assert rounded[2:] == ["| 0.012 |", "| 12 |"]
 
 
 def test_a_users_settings_neither_matter_nor_change(folder, tmp_path):

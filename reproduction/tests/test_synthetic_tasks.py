@@ -74,7 +74,7 @@ def naive_published_sht_auc(settings):
     )
     return {
         "auc": roc_auc_score(y[test], X[test] @ w),
-        "f1": support_f1(w, data.support),
+        "f1": support_f1(np.flatnonzero(w), data.support),
         "validation_auc": totals[best],
         "chosen": {"k": k, "blocks": m},
     }

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import pandas as pd
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
@@ -12,8 +11,8 @@ from . import plan, printed
 from .estimates import FEWEST, Mean, Sample, Values, difference_of, draws_of, mean_of, shown
 from .files import read_lines
 from .methods import METHODS
-from .page import Element, Listing
-from .plan import SCALINGS, STARTS, WITH_INTERCEPT, Measured
+from .page import Element, Table, listing
+from .plan import SCALINGS, STARTS, Measured
 from .protocols import CORRECTED, SWITCHES, Protocol, Switch
 from .results import Found, Results, found_by, read_genes, simulated
 from .tuning import N_FOLDS
@@ -128,6 +127,8 @@ def _on_genes(found: Found, protocol: Protocol, measured: Measured) -> dict[Plac
 
 def audit_elements(results: Results, measured: Sequence[Effect]) -> list[Element]:
     """Make the audit: all discrepancies, and for those with a switch what it does."""
+    preset = results.request.preset
+    ks = ", ".join(map(str, preset.audit_sparsities))
     clear = clear_effects(measured)
     lines = []
     for discrepancy in DISCREPANCIES:
@@ -142,42 +143,23 @@ def audit_elements(results: Results, measured: Sequence[Effect]) -> list[Element
             }
         )
     elements: list[Element] = [
-        Listing(
+        listing(
             "audit",
             "Where paper and programs disagree",
             "Where a switch stands for it, the last column tells what the switch clearly does, to "
             "which method: the programs' way, or the text's where neither protocol follows it, "
-            "against the corrected protocol. Details are in the next tables.",
-            pd.DataFrame(lines),
-            digits=0,
+            "against the corrected protocol, one at a time: they do not add up to the difference "
+            f"between the protocols. Simulation: k* = {ks}, {preset.audit_trials} draws each; "
+            f"genes: {preset.audit_real_trials} trials. Details are in the next tables.",
+            lines,
         )
     ]
-    if (scaled := scaling_listing(results)) is not None:
-        elements.append(scaled)
-    preset = results.request.preset
-    pieces = [
-        f"k* = {', '.join(map(str, preset.audit_sparsities))} ({preset.audit_trials} draws each, "
-        f"{preset.audit_folds} test parts of each)",
-        *(f"{name} ({preset.audit_real_trials} trials)" for name in preset.audit_datasets),
-    ]
-    if turned := dict.fromkeys(e.switch for e in measured):
-        elements.append(
-            Listing(
-                "audit-switches",
-                "The switches",
-                f"Each is turned on alone, over the corrected protocol, and measured on "
-                f"{' and '.join(pieces)}. One at a time they do not add up to the difference "
-                "between the protocols.",
-                pd.DataFrame({"switch": s.title, "when on": s.description} for s in turned),
-                digits=0,
-            )
-        )
     for where in dict.fromkeys(e.where for e in measured):
         elements.append(_listing_of_effects([e for e in measured if e.where == where], clear))
     return [*elements, _jaccard_audit()]
 
 
-def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> Listing:
+def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> Table:
     """One line for each switch and method, a column for each measure."""
     where = found[0].where
     lines = []
@@ -192,14 +174,13 @@ def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> L
                 moved = "none" if change.mean == change.std == 0 else shown(change)
                 line[measure] = f"{moved} ({effect.without:.3f})" + " ●" * (effect in clear)
         lines.append({**line, "pairs": str(max(e.change.n for e in part.values()))})
-    return Listing(
+    return listing(
         f"audit-{where}",
         f"What each switch does to each method: {where} data",
         "Mean change when the switch is turned on, ± half of its 95 % interval (Student's t over "
         "draws), in brackets the mean without it. Pairs share their draw. ● marks what is more "
         "than chance even among so many effects (false discovery rate 5 %).",
-        pd.DataFrame(lines),
-        digits=0,
+        lines,
     )
 
 
@@ -251,16 +232,16 @@ def impossible_jaccards() -> list[tuple[str, str, float, float]]:
     return found
 
 
-def _jaccard_audit() -> Listing:
+def _jaccard_audit() -> Table:
     found = impossible_jaccards()
     total = sum(len(row) for row in printed.F1.values())
-    return Listing(
+    return listing(
         "audit-jaccard",
         "Printed Jaccard indices that the printed F1 rules out",
         f"{len(found)} of {total} entries of Table II are below the least mean Jaccard index that "
         "goes with the printed mean F1, rounding allowed for: the two halves of the table cannot "
         "stem from the same solutions.",
-        pd.DataFrame(
+        (
             {"method": METHODS[m].name, "k*": k, "printed": index, "at least": least}
             for m, k, index, least in found
         ),
@@ -274,60 +255,20 @@ _PROGRAMS, _NONE, _AT_LOG_ODDS = "scale_with_test_rows", "no_scaling", "log_odds
 Scaled = Mapping[tuple[str, str, str], Sample]
 
 
-def _scaled(results: Results, measure: str) -> Scaled:
-    """Numbers of every method for every scaling and start of the intercept."""
+def _scaled(results: Results) -> Scaled:
+    """F1 of every method for every scaling and start of the intercept."""
     return {
         (*place, method): sample
         for place, tasks in plan.scaling_tasks(results.request).items()
         for method, sample in _by_method(
-            simulated(found_by(tasks, results.outcomes), CORRECTED, measure)
+            simulated(found_by(tasks, results.outcomes), CORRECTED, "f1")
         ).items()
     }
 
 
-def scaling_listing(results: Results) -> Listing | None:
-    """F1 and AUC of every method, a column for each scaling."""
-    f1s, aucs = (_scaled(results, measure) for measure in ("f1", "auc"))
-    if not f1s:
-        return None
-    lines = []
-    for method in dict.fromkeys(method for *_, method in f1s):
-        for start, words in STARTS.items():
-            if start and method not in WITH_INTERCEPT:
-                continue
-            line = {
-                "method": METHODS[method].name,
-                "intercept starts at": words if method in WITH_INTERCEPT else "none",
-            }
-            for scaling, by in SCALINGS.items():
-                place = scaling, start, method
-                line[f"z-scored by: {by}"] = (
-                    f"F1 {_level(f1s[place])}, AUC {_level(aucs[place])}" if place in f1s else "–"
-                )
-            lines.append(line)
-    preset = results.request.preset
-    return Listing(
-        "scaling",
-        "Scaling of the columns and start of the intercept",
-        "F1 of the columns (k tuned) and test AUC over the corrected protocol, with the simulated "
-        "columns not z-scored (all that the text describes), z-scored by all rows with the test "
-        "rows (the programs), or by the training rows (the corrected protocol); rows have unit "
-        f"length in all. ± is half of a 95 % interval; k* = "
-        f"{', '.join(map(str, preset.audit_sparsities))}, {preset.audit_trials} draws of each, "
-        f"{preset.audit_folds} test parts.",
-        pd.DataFrame(lines),
-        digits=0,
-    )
-
-
-def _level(sample: Sample) -> str:
-    mean = mean_of(sample)
-    return f"{mean.mean:.3f} ± {mean.half_width():.3f}"
-
-
 def about_scaling(results: Results) -> list[str]:
     """Say what the gap between SHT-AUC and StoIHT is made of; nothing without results."""
-    found = _scaled(results, "f1")
+    found = _scaled(results)
     ours = [found.get((scaling, "", "sht-auc"), {}) for scaling in SCALINGS]
     theirs = {
         start: [found.get((scaling, start, "sto-iht"), {}) for scaling in SCALINGS]

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
-import pandas as pd
-
 from . import printed
 from .audit import DISCREPANCIES, about_scaling
 from .claims import ANY, Judged, Kind, count_verdicts, judge_claims
 from .estimates import Sample, difference_of, draws_of, mean_of, shown
 from .methods import METHODS
-from .page import Element, Listing, Note, Report, Section
+from .page import Element, Note, Report, Section, Table, listing
 from .protocols import PROTOCOLS
 from .report import CITATION, PROGRAMS
 from .results import Results, simulated
@@ -88,8 +86,13 @@ def make_note(results: Results, facts: Mapping[str, str]) -> Report:
 def _results(results: Results, claims: Iterable[Judged]) -> list[Element]:
     claims = list(claims)
     elements: list[Element] = [Note(text) for text in agreement_words(results)]
-    elements += headline(results)
-    elements.append(Note(f"What agreed. {count_verdicts(claims)}"))
+    elements.append(headline(results))
+    agreed = dict.fromkeys(
+        f"“{claim.quotation}”"
+        for claim, verdicts in claims
+        if all(verdict.kind == "holds" for verdict in verdicts.values())
+    )
+    elements.append(Note(f"{count_verdicts(claims)} In every protocol hold: {'; '.join(agreed)}."))
     against: dict[Kind, str] = {"fails": "What did not hold", "smaller": "Smaller than printed"}
     for kind, words in against.items():
         if parts := list(_with_verdict(claims, kind)):
@@ -107,7 +110,7 @@ def _with_verdict(claims: Iterable[Judged], kind: Kind) -> Iterable[str]:
                 yield f"{words} ({claim.judged}{under}): {verdict.numbers}."
 
 
-def headline(results: Results) -> list[Listing]:
+def headline(results: Results) -> Table:
     """Table I for SHT-AUC and the two next in print, under both protocols, beside the print."""
     values = {name: results.table(name, "auc") for name in ("published", "corrected")}
     means = {
@@ -115,24 +118,17 @@ def headline(results: Results) -> list[Listing]:
     }
     lines = []
     for method in sorted(means, key=lambda method: -means[method])[:3]:
-        for column, theirs in printed.AUC[method].items():
-            ours = {
-                name: mean_of(found.get((method, column), {})) for name, found in values.items()
-            }
-            if all(mean.n for mean in ours.values()):
-                line = {
-                    "method": METHODS[method].name,
-                    "k*": column,
-                    "printed": f"{theirs.mean:.3f}",
-                }
-                line |= {
-                    f"{name} protocol": f"{mean.mean:.3f} ± {mean.se:.3f}"
-                    for name, mean in ours.items()
-                }
-                lines.append(line)
+        row = printed.AUC[method]
+        lines.append({"method": METHODS[method].name, "": "printed"})
+        lines[-1] |= {f"k* = {column}": f"{entry.mean:.3f}" for column, entry in row.items()}
+        for protocol, found in values.items():
+            lines.append({"method": METHODS[method].name, "": protocol})
+            for column in row:
+                mean = mean_of(found.get((method, column), {}))
+                text = f"{mean.mean:.3f} ± {mean.se:.3f}" if mean.n else "–"
+                lines[-1][f"k* = {column}"] = text
     caption = "Test AUC at 5 % positives; mean ± standard error."
-    title = "Table I, printed and run again"
-    return [Listing("headline", title, caption, pd.DataFrame(lines), digits=0)] if lines else []
+    return listing("headline", "Table I, printed and run again", caption, lines)
 
 
 def about_signs(results: Results) -> list[str]:

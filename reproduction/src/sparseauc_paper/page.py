@@ -11,12 +11,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -35,65 +35,39 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>&|~$])")
 # ------------------------------------------------------------------------ what a report is made of
 
 
-class Table(Protocol):
-    """A table that writes itself as Markdown."""
-
-    @property
-    def name(self) -> str:
-        """Its anchor, and the stem of its files."""
-
-    @property
-    def title(self) -> str:
-        """Its heading."""
-
-    @property
-    def caption(self) -> str:
-        """What was measured, and how to read it."""
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """All its numbers with all their digits."""
-
-    def to_markdown(self) -> list[str]:
-        """Return its lines, without title and caption."""
-
-
 @dataclass(frozen=True)
-class Listing:
-    """A table shown as it is, such as the markers or the audit; the index is not shown.
+class Table:
+    """A table: its numbers with all their digits, and its lines in Markdown."""
 
-    Columns of text may hold a link such as ``[Table I](#table1)``. Numbers are shown to ``digits``
-    digits after the point, unless ``formats`` has another format for their column.
-    """
-
-    name: str
+    name: str  # its anchor, and the stem of its file
     title: str
     caption: str
     frame: pd.DataFrame
-    digits: int = 3
-    formats: Mapping[str, str] = field(default_factory=dict)
+    lines: Sequence[str]
 
-    def to_markdown(self) -> list[str]:
-        """Return its lines, without title and caption."""
-        names = list(map(str, self.frame.columns))
-        columns = [self._texts(name) for name in self.frame.columns]
-        return [
-            markdown_line(names),
-            markdown_line(["---:" if numeric else ":---" for numeric, _ in columns], raw=True),
-            *map(markdown_line, zip(*(texts for _, texts in columns), strict=True)),
-        ]
 
-    def _texts(self, name: Any) -> tuple[bool, list[str]]:
-        """Whether a column holds numbers, and its texts."""
-        column = self.frame[name]
-        known = [value for value in column if not pd.isna(value)]
-        numeric = pd.api.types.is_numeric_dtype(column) and column.dtype != bool
-        digits = self.digits
-        # A column of whole numbers with a gap arrives as floats; a point would say nothing.
-        if numeric and all(math.isfinite(v) and v == int(v) and abs(v) < 1e6 for v in known):
-            digits = 0
-        form = self.formats.get(str(name), "")
-        return numeric, [NOTHING if pd.isna(v) else _text(v, digits, form) for v in column]
+def listing(
+    name: str, title: str, caption: str, lines: Iterable[Mapping[str, Any]], form: str = ".3f"
+) -> Table:
+    """Make a table of lines shown as they are, numbers in one format, whole ones without a point.
+
+    A text may be a link such as ``[Table I](#table1)``.
+    """
+    frame = pd.DataFrame(lines)
+    columns = {str(label): list(frame[label]) for label in frame.columns}
+    numeric = [all(isinstance(v, int | float) for v in values) for values in columns.values()]
+    cells = [[_text(value, form) for value in values] for values in columns.values()]
+    return Table(
+        name,
+        title,
+        caption,
+        frame,
+        [
+            markdown_line(list(columns)),
+            markdown_line(["---:" if right else ":---" for right in numeric], raw=True),
+            *map(markdown_line, zip(*cells, strict=True)),
+        ],
+    )
 
 
 @dataclass(frozen=True)
@@ -194,18 +168,17 @@ class Report:
 # ----------------------------------------------------------------------------- numbers and Markdown
 
 
-def _text(value: Any, digits: int, form: str) -> str:
-    """Return the text of a cell; a number that its digits do not show has a power of ten."""
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
+def _text(value: Any, form: str) -> str:
+    """Return the text of a cell; a number that its format does not show has a power of ten."""
     if isinstance(value, str):
         return value
-    if math.isinf(value):
-        return _signed(f"{value}").replace("inf", "∞")
-    if not form and isinstance(value, float):
-        unseen = value != 0 and round(value, digits) == 0
-        form = ".1e" if unseen or abs(value) >= 1e6 else f".{digits}f"
-    mantissa, _, exponent = f"{value:{form}}".partition("e")
+    if not math.isfinite(value):
+        return NOTHING if math.isnan(value) else _signed(f"{value}").replace("inf", "∞")
+    if value == int(value) and abs(value) < 1e6:
+        return _signed(f"{int(value)}")
+    text = f"{value:{form}}"
+    unseen = float(text) == 0.0 or abs(value) >= 1e6
+    mantissa, _, exponent = (f"{value:.1e}" if unseen else text).partition("e")
     power = f"×10{str(int(exponent)).translate(_SUPERSCRIPTS)}" if exponent else ""
     return _signed(mantissa.removesuffix(".")) + power
 
@@ -223,7 +196,7 @@ def _signed(text: str) -> str:
     return text.replace("-", "−")
 
 
-def markdown_line(cells: Sequence[str], *, raw: bool = False) -> str:
+def markdown_line(cells: Iterable[str], *, raw: bool = False) -> str:
     """Return a row of a table; ``raw`` cells are Markdown already."""
     return f"| {' | '.join(cells if raw else map(escaped, cells))} |"
 
@@ -267,7 +240,7 @@ def to_markdown(report: Report, pictures: str, *, sphinx: bool = False) -> str:
                 place = f"{pictures}/{element.name}"
                 parts += [f"![{title}]({place}.png)", f"[The numbers]({place}.csv)"]
             else:
-                parts.append("\n".join(element.to_markdown()))
+                parts.append("\n".join(element.lines))
     if report.facts:
         parts.append("## How this was made")
         parts += [f"{escaped(name)}: {_paragraph(text)}" for name, text in report.facts.items()]
@@ -283,7 +256,7 @@ def write_report(report: Report, folder: Path, name: str = "report") -> Path:
     pictures = _pictures(report)
     contents = {folder / "figures" / file: content for file, content in pictures.items()}
     for element in report.elements():
-        if not isinstance(element, Note | Figure):
+        if isinstance(element, Table):
             contents[folder / "tables" / f"{element.name}.csv"] = _csv(element.frame)
     page = folder / f"{name}.html"
     html = _html(report, text, pictures)
@@ -312,7 +285,9 @@ def _html(report: Report, text: str, pictures: Mapping[str, bytes]) -> bytes:
         if name.endswith(".png"):
             data = base64.b64encode(content).decode()
             body = body.replace(f'src="figures/{name}"', f'src="data:image/png;base64,{data}"')
-    contents = [f"- [{escaped(part.heading)}](#{part.anchor})" for part in report.sections]
+    contents = [
+        f"- [{escaped(part.heading)}](#{part.anchor})" for part in report.sections if report.is_wide
+    ]
     navigation = MarkdownIt("commonmark").render("\n".join(contents))
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     paper = "A4 landscape" if report.is_wide else "A4"

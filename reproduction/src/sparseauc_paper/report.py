@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
-import pandas as pd
 
 from . import figures, plan, tables
 from .audit import DISCREPANCIES, Effect, about_scaling, audit_elements, effects, what_moves
 from .claims import ANY, Judged, count_verdicts, judge_claims
 from .estimates import FEWEST, mean_of
 from .methods import METHODS
-from .page import Element, Figure, Listing, Note, Report, Section
+from .page import Element, Figure, Note, Report, Section, Table, listing
 from .plan import Request
 from .results import Outcomes, Results, values_of
 from .store import Run
@@ -96,9 +95,7 @@ def _there(elements: Sequence[Element | None]) -> list[Element]:
     return [element for element in elements if element is not None]
 
 
-def _under_both(
-    show: Callable[[Results, str], tables.Comparison | Figure], results: Results
-) -> list[Element]:
+def _under_both(show: Callable[[Results, str], Table | Figure], results: Results) -> list[Element]:
     """Show something under the chosen protocol and the other, where there are results."""
     protocols = (results.request.protocol, results.request.other_protocol)
     both = [show(results, protocol) for protocol in protocols]
@@ -127,6 +124,7 @@ def _lead(results: Results, experiments: tuple[str, ...], commit: str) -> str:
 
 def _summary(results: Results, claims: Sequence[Judged]) -> list[Element]:
     """Half a page in plain words, made from the numbers; then the agreement with print."""
+    hours = sum(outcome.seconds for outcome in results.outcomes.values()) / 3600
     elements: list[Element | None] = [
         Note(
             "SHT-AUC chooses at most k columns of a table whose linear score ranks positive rows "
@@ -134,8 +132,8 @@ def _summary(results: Results, claims: Sequence[Judged]) -> list[Element]:
             "and on two gene tables. All methods were implemented anew, and the experiments run "
             "in two ways: as in the authors' programs, errors included (the published "
             "protocol), and without these errors, so that nothing is learned from test rows (the "
-            f"corrected protocol). This report rests on the preset {results.request.preset.name}, "
-            f"{_work(results.outcomes)}."
+            f"corrected protocol). This report rests on the preset {results.request.preset.name}: "
+            f"{len(results.outcomes)} tasks, {hours:.2f} core-hours."
         )
     ]
     if words := tables.agreement_words(results):
@@ -188,7 +186,7 @@ def _overview(
     return _there(elements)
 
 
-def claims_listing(claims: Sequence[Judged], anchors: Collection[str]) -> Listing:
+def claims_listing(claims: Sequence[Judged], anchors: Collection[str]) -> Table:
     """Make the table of claims for the front page; evidence that is shown there is a link."""
     lines = []
     for claim, verdicts in claims:
@@ -205,7 +203,7 @@ def claims_listing(claims: Sequence[Judged], anchors: Collection[str]) -> Listin
                 "evidence": link if claim.anchor in anchors else claim.evidence,
             }
         )
-    return Listing(
+    return listing(
         "claims",
         "The paper's claims, one by one",
         f"{count_verdicts(claims)}\n\n"
@@ -220,15 +218,14 @@ def claims_listing(claims: Sequence[Judged], anchors: Collection[str]) -> Listin
         "the number of rivals (Bonferroni). It cannot be told otherwise, from fewer than "
         f"{FEWEST} values, or without a rival. What is not measured is called a remark. An "
         "interval misses the truth once in twenty times: some verdicts are wrong by chance.",
-        pd.DataFrame(lines),
-        digits=0,
+        lines,
     )
 
 
 def _table2(results: Results) -> list[Element]:
     elements = _under_both(tables.table2, results)
     given = tables.table2(results, "corrected", given=True)
-    return [*elements[:1], *([given] if given.cells else []), *elements[1:]]
+    return [*elements[:1], *([given] if len(given.frame) else []), *elements[1:]]
 
 
 def _bayes(results: Results) -> Note | None:
@@ -262,19 +259,6 @@ def _about_empty_fits(results: Results) -> Note | None:
         "largest as the columns, with k tuned or k* given.",
         "caution",
     )
-
-
-def _work(outcomes: Outcomes) -> str:
-    """Tasks that were run, on what, and the time it took."""
-    seconds: dict[str | None, list[float]] = {}
-    for outcome in outcomes.values():
-        seconds.setdefault(outcome.device, []).append(outcome.seconds)
-    parts = [
-        f"{len(spent)} {'on processor cores' if device is None else f'tuned on an {device}'}, "
-        f"in {sum(spent) / 3600:.2f} core-hours{'' if device is None else ' beside it'}"
-        for device, spent in sorted(seconds.items(), key=lambda part: part[0] or "")
-    ]
-    return f"{len(outcomes)} tasks: {'; '.join(parts)}" if parts else "no task"
 
 
 def facts_of(

@@ -1,7 +1,6 @@
 """Tables I to V beside the printed numbers, the agreement with print, times, and single values."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from . import plan, printed
 from .estimates import Mean, Values, difference_in_errors, difference_of, mean_of, trial_means
 from .marker_genes import DatasetName, markers_of
 from .methods import METHODS, PAPER_METHODS
-from .page import NOTHING, Listing, escaped, fixed, markdown_line
+from .page import NOTHING, Table, escaped, fixed, listing, markdown_line
 from .plan import Request
 from .protocols import PROTOCOLS
 from .results import Results, simulated
@@ -56,62 +55,48 @@ class Cell(NamedTuple):
         return nan if self.theirs is None else difference_in_errors(self.mine, self.theirs)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Measured means beside printed ones: a block for each group, a row for each method."""
-
-    name: str
-    title: str
-    caption: str
-    cells: Sequence[Cell]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """All its cells, a line for each."""
-        return pd.DataFrame(
-            {
-                "method": cell.method, "in_paper": cell.in_paper, "group": cell.group,
-                "column": cell.column, "mean": cell.mine.mean, "se": cell.mine.se,
-                "std": cell.mine.std, "n": cell.mine.n, "failed": cell.mine.failed,
-                "printed": cell.theirs.mean if cell.theirs else nan,
-                "printed_std": cell.theirs.std if cell.theirs else nan,
-                "difference": cell.difference,
+def comparison(name: str, title: str, caption: str, cells: Sequence[Cell]) -> Table:
+    """Make a table of means beside printed ones: a block for each group, a row for each method."""
+    columns = list(dict.fromkeys(cell.column for cell in cells))
+    has_printed = any(cell.theirs for cell in cells)
+    lines = []
+    for group in dict.fromkeys(cell.group for cell in cells):
+        block = [cell for cell in cells if cell.group == group]
+        lines.append(markdown_line([group, *columns]))
+        lines.append(markdown_line([":---", *["---:"] * len(columns)], raw=True))
+        for method, in_paper in dict.fromkeys((cell.method, cell.in_paper) for cell in block):
+            texts = {
+                cell.column: _cell_text(cell, block, has_printed)
+                for cell in block
+                if cell.method == method
             }
-            for cell in self.cells
-        )  # fmt: skip
-
-    def to_markdown(self) -> list[str]:
-        """Write a table for each block, and how to read them."""
-        columns = list(dict.fromkeys(cell.column for cell in self.cells))
-        has_printed = any(cell.theirs for cell in self.cells)
-        lines = []
-        for group in dict.fromkeys(cell.group for cell in self.cells):
-            block = [cell for cell in self.cells if cell.group == group]
-            lines.append(markdown_line([group, *columns]))
-            lines.append(markdown_line([":---", *["---:"] * len(columns)], raw=True))
-            for method, in_paper in dict.fromkeys((cell.method, cell.in_paper) for cell in block):
-                texts = {
-                    cell.column: _cell_text(cell, block, has_printed)
-                    for cell in block
-                    if cell.method == method
-                }
-                name = escaped(method) + " *(not in the paper)*" * (not in_paper)
-                row = [texts.get(column, NOTHING) for column in columns]
-                lines.append(markdown_line([name, *row], raw=True))
-            lines.append("")
-        key = (
-            "Mean ± standard error; ★ marks the best mean of each column, of those with the most "
-            "values."
+            label = escaped(method) + " *(not in the paper)*" * (not in_paper)
+            row = [texts.get(column, NOTHING) for column in columns]
+            lines.append(markdown_line([label, *row], raw=True))
+        lines.append("")
+    key = (
+        "Mean ± standard error; ★ marks the best mean of each column, of those with the most "
+        "values."
+    )
+    if has_printed:
+        key += (
+            " Beneath: the printed value, in brackets its standard deviation over values (sd, not "
+            "a standard error), ☆ where it is the best; and our mean minus it in standard errors "
+            f"(SE) of the difference, in italics beyond ±{FAR:g}."
         )
-        if has_printed:
-            key += (
-                " Beneath: the printed value, in brackets its standard deviation over values (sd, "
-                "not a standard error), ☆ where it is the best; and our mean minus it in standard "
-                f"errors (SE) of the difference, in italics beyond ±{FAR:g}."
-            )
-        if any(cell.mine.failed for cell in self.cells):
-            key += " Values that ended in an error are counted and left out of the mean."
-        return [*lines, key]
+    if any(cell.mine.failed for cell in cells):
+        key += " Values that ended in an error are counted and left out of the mean."
+    return Table(name, title, caption, pd.DataFrame(map(_as_line, cells)), [*lines, key])
+
+
+def _as_line(cell: Cell) -> dict[str, Any]:
+    """All that is known of a cell, for the file of numbers."""
+    line = {name: getattr(cell, name) for name in ("method", "in_paper", "group", "column")}
+    line |= {name: getattr(cell.mine, name) for name in ("mean", "se", "std", "n", "failed")}
+    theirs = cell.theirs or mean_of({})
+    return line | {
+        "printed": theirs.mean, "printed_std": theirs.std, "difference": cell.difference
+    }  # fmt: skip
 
 
 def _cell_text(cell: Cell, block: Sequence[Cell], has_printed: bool) -> str:
@@ -161,9 +146,9 @@ def cells_of(
     ]
 
 
-def table1(results: Results, protocol: str) -> Comparison:
+def table1(results: Results, protocol: str) -> Table:
     """Table I under a protocol, beside the printed numbers."""
-    return Comparison(
+    return comparison(
         name_of("table1", results, protocol),
         f"Table I, {protocol} protocol",
         f"Test AUC at {plan.TABLE_RATIO:.0%} positives under {PROTOCOL_WORDS[protocol]}; "
@@ -172,7 +157,7 @@ def table1(results: Results, protocol: str) -> Comparison:
     )
 
 
-def table2(results: Results, protocol: str, *, given: bool = False) -> Comparison:
+def table2(results: Results, protocol: str, *, given: bool = False) -> Table:
     """Table II under a protocol: were the shifted columns found, with k tuned or k* given?"""
     if PROTOCOLS[protocol].absolute_cut:
         which, about = "", (
@@ -190,7 +175,7 @@ def table2(results: Results, protocol: str, *, given: bool = False) -> Compariso
             "validation AUC: of dense answers the k largest count"
         )  # fmt: skip
     how = " given" if given else ""
-    return Comparison(
+    return comparison(
         name_of("table2", results, protocol) + "-given" * given,
         f"Table II, {protocol} protocol{which}",
         "Agreement of the columns chosen with the k* shifted ones, under "
@@ -218,14 +203,14 @@ def _arms(protocol: str) -> str:
     return f"{ABOUT_ARMS} " if protocol == "corrected" else ""
 
 
-def table3(results: Results, protocol: str) -> Comparison:
+def table3(results: Results, protocol: str) -> Table:
     """Table III under a protocol."""
     chosen = (
         "k of the hard-thresholding methods is the one with the best mean test AUC, as there"
         if PROTOCOLS[protocol].best_k_on_test
         else "k is tuned on training rows like everything else"
     )
-    return Comparison(
+    return comparison(
         name_of("table3", results, protocol),
         f"Table III, {protocol} protocol",
         f"Test AUC on the gene data under {PROTOCOL_WORDS[protocol]}; {chosen}; "
@@ -260,7 +245,7 @@ def name_of(stem: str, results: Results, protocol: str) -> str:
     return stem if protocol == results.request.protocol else f"{stem}-{protocol}"
 
 
-def marker_table(dataset: DatasetName) -> Listing:
+def marker_table(dataset: DatasetName) -> Table:
     """Table IV or V: the markers of a data set with their columns, in both readings of it."""
     name, title = {
         "leukemia": ("table4", "Table IV: markers of leukemia"),
@@ -279,13 +264,12 @@ def marker_table(dataset: DatasetName) -> Listing:
         for mended, theirs in zip(*readings, strict=True)
     ]
     totals = [len({c for marker in reading for c in marker.columns}) for reading in readings]
-    return Listing(
+    return listing(
         name,
         title,
         f"{len(lines)} markers; {totals[0]} columns measure them. The published programs count "
         f"{totals[1]}. Columns are numbered from 0.",
-        pd.DataFrame(lines),
-        digits=0,
+        lines,
     )
 
 
@@ -309,7 +293,7 @@ def compared_cells(results: Results, protocol: str) -> list[Cell]:
     return [cell for cell in cells if cell.theirs and cell.mine.n]
 
 
-def agreement_listing(results: Results) -> Listing | None:
+def agreement_listing(results: Results) -> Table | None:
     """Count, for each table and protocol, the numbers that differ from print."""
     lines = []
     for protocol in ("published", "corrected"):
@@ -331,10 +315,7 @@ def agreement_listing(results: Results) -> Listing | None:
     if not lines:
         return None
     caption = "Ours minus printed; the first count leaves out what rests on fewer than ten values."
-    return Listing(
-        "agreement-numbers", "Agreement with print, table by table", caption, pd.DataFrame(lines),
-        formats={"correlation": ".2f"},
-    )  # fmt: skip
+    return listing("agreement-numbers", "Agreement with print, table by table", caption, lines)
 
 
 def _beyond(cells: Iterable[Cell]) -> int:
@@ -361,7 +342,7 @@ def agreement_words(results: Results) -> list[str]:
             continue
         tables = dict.fromkeys(cell.group for cell in cells)
         related = [_correlation([c for c in cells if c.group == table]) for table in tables]
-        known = [f"{value:.2f}" for value in sorted(related) if not isnan(value)]
+        known = [fixed(value, 2) for value in sorted(related) if not isnan(value)]
         fewer = f", of {len(compared)} that were compared," if len(compared) > len(cells) else ""
         said.append(
             f"{words}, {_beyond(cells)} of {len(cells)} printed numbers{fewer} differ from ours "
@@ -403,7 +384,7 @@ def _about_level(results: Results) -> list[str]:
 # -------------------------------------------------------------------- times, and values to check
 
 
-def times_table(results: Results) -> Listing | None:
+def times_table(results: Results) -> Table | None:
     """Processor time of a fit of each method, at every width."""
     lines = []
     for method in dict.fromkeys(method for method, _ in results.seconds):
@@ -417,20 +398,19 @@ def times_table(results: Results) -> Listing | None:
         lines.append(line)
     if not lines:
         return None
-    frame = pd.DataFrame(lines)
     preset = results.request.preset
-    return Listing(
+    return listing(
         "times",
         "Time of a fit",
         f"Processor time of {plan.COST_EPOCHS} epochs on {preset.n * 4 // 5} rows on one core, at "
         f"one point of each grid, k = {plan.COST_SPARSITY}; geometric means of "
         f"{preset.cost_draws} draws. The paper reports no times.",
-        frame,
-        formats=dict.fromkeys(frame.columns[1:], "#.2g"),
+        lines,
+        "#.2g",
     )
 
 
-def single_values(results: Results) -> Listing | None:
+def single_values(results: Results) -> Table | None:
     """One test AUC of every method, to be computed anew by whoever doubts this page."""
     lines = []
     for (method, column, draw, fold), task in plan.table_tasks(
@@ -444,11 +424,11 @@ def single_values(results: Results) -> Listing | None:
             )
     if not lines:
         return None
-    return Listing(
+    return listing(
         "single-values",
         "One value of every method",
         f"First draw, first test part, k* = {results.request.preset.sparsities[0]}, corrected "
         "protocol. A test of the package computes these numbers anew.",
-        pd.DataFrame(lines),
-        digits=6,
+        lines,
+        ".6f",
     )

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sparseauc import sparse_auc_path
 from sparseauc.datasets import make_outbreak
@@ -48,8 +47,6 @@ class Setting:
 PAPER = Setting(n=1000, d=1000, k_star=20, mu=0.3, k=20, b=50, n_epochs=60)
 EASY = Setting(n=50_000, d=40, k_star=2, mu=0.6, k=10, b=50_000, n_epochs=30)
 SETTINGS = {"paper": PAPER, "easy": EASY}
-# Epochs of a run that are kept, to be drawn; its descent is over by then.
-SHOWN_EPOCHS = 20
 # Enough rows for Theorem 2's ρ⁻ to be a bound at every ratio.
 MANY_ROWS = 1e8
 
@@ -67,10 +64,10 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Draw a table, measure its constants, and run SHT-AUC on it; see ``theory_task``.
 
     Pairs are (found, certain). ``rate`` and ``remaining`` are of a run with Theorem 1's step, 1/ρ⁺,
-    ``same_rate`` of one with the least ratio's. Distances are shares of the first: ``to_best`` and
-    its ``bound`` to the best vector of k* columns, with ``slack``, the least room between the two;
-    ``to_limit`` to where the run ended. Where κ is 1 or more the bound is infinite.
-    ``printed_kappa`` is that of Theorem 2's formulas with very many rows.
+    ``same_rate`` of one with the least ratio's. Distances, to the best vector of k* columns, are
+    shares of the first; ``slack`` is the least room between one and Theorem 1's bound, which is
+    infinite where κ is 1 or more. ``printed_kappa`` is that of Theorem 2's formulas with very many
+    rows.
     """
     setting = Setting(**{name: settings[name] for name in Setting.__dataclass_fields__})
     objective, blocks, constants, rng = _drawn(
@@ -93,7 +90,6 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     to_best = course.distances / first
     # Where κ is above 1 the bound is infinite; its powers would only overflow.
     bound = min(kappa, 1.0) ** np.arange(to_best.size) + promised
-    n_steps = len(blocks)
     return {
         "rho_minus": constants.rho_minus,
         "rho_plus": constants.rho_plus,
@@ -106,10 +102,6 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
         "promised": promised,
         "slack": float(np.min(bound - to_best)),
         "printed_kappa": setting.gaussian(settings["ratio"], MANY_ROWS).kappa,
-        "to_best": _shown(to_best, n_steps),
-        "bound": _shown(bound, n_steps),
-        "to_limit": _shown(course.to_limit / course.to_limit[0], n_steps),
-        "same_to_limit": _shown(same.to_limit / same.to_limit[0], n_steps),
     }
 
 
@@ -132,11 +124,6 @@ def _drawn(
 def _step_of(setting: Setting, ratio: float, seed: int) -> float:
     """1/ρ⁺ of the first table of a ratio."""
     return _step(_drawn(setting, ratio, 0, seed)[2])
-
-
-def _shown(course: npt.NDArray[np.floating[Any]], n_steps: int) -> list[float]:
-    """What is drawn of a course: ten points an epoch are as fine as the eye sees."""
-    return course[: SHOWN_EPOCHS * n_steps + 1 : max(1, n_steps // 10)].tolist()  # type: ignore[no-any-return]
 
 
 def _step(constants: EmpiricalConstants) -> float:

@@ -6,22 +6,17 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from ..files import read_lines
-from ..page import Element, Figure, Listing, Note, Panel, Section, Series
+from ..page import Element, Figure, Note, Panel, Section, Series, Table, listing
 from .measurements import (
     EASY,
     MANY_ROWS,
     PAPER,
-    SHOWN_EPOCHS,
     Measurement,
     Measurements,
     grouped,
 )
-
-# Shares of positives whose runs are drawn: those of the paper's Figure 1.
-_DRAWN = (0.05, 0.25, 0.5)
 
 _SHARE = "share r of positives"
 _ONE = "1: Theorem 1's condition is not met above"
@@ -62,17 +57,16 @@ def theory_section(ratios: Sequence[float], measured: Mapping[str, Measurements]
         elements += [
             *_findings(paper, easy),
             _figure_of_constants(paper, easy),
-            _figure_of_courses(paper, easy),
             _listing_of_paper(paper),
             _listing_of_easy(easy),
         ]
     elements += [
         _listing_of_printed(ratios),
-        Listing(
+        listing(
             "theory-slips",
             "Where the theory's statement and proof part ways",
             "Found by reading the proofs and checking each step with numbers.",
-            pd.DataFrame([slip._asdict() for slip in SLIPS]),
+            [slip._asdict() for slip in SLIPS],
         ),
     ]
     return Section("theory", "Theory: Theorems 1 and 2", elements)
@@ -116,37 +110,7 @@ def _figure_of_constants(paper: Measurements, easy: Measurements) -> Figure:
     )
 
 
-def _figure_of_courses(paper: Measurements, easy: Measurements) -> Figure:
-    drawn = [r for r in _DRAWN if r in paper and r in easy]
-    bounds = [
-        Series(f"r = {r:g}, Theorem 1", *_course(easy[r][0]["bound"]), style="dashed")
-        for r in drawn
-        if easy[r][0]["kappa"][1] < 1
-    ]
-
-    def panel(title: str, results: Measurements, name: str, steps: str, to: str = "w̄") -> Panel:
-        series = [Series(f"r = {r:g}", *_course(results[r][0][name])) for r in drawn]
-        series += bounds if results is easy else []
-        return Panel(title, f"epochs ({steps} each)", f"‖w − {to}‖ / ‖{to}‖", series, y_log=True)
-
-    steps = f"{PAPER.n // PAPER.b} steps"
-    return Figure(
-        "theory-contraction",
-        "Contraction in the course of a run",
-        "Distances in units of the first; one table for each ratio. Left: to the best vector w* of "
-        "k* columns, on a task where κ is below 1 for certain, with Theorem 1's bound dashed. "
-        "Middle: to the place w̄ where the run ends, on the paper's task with Theorem 1's step "
-        "1/ρ⁺, which is shorter the fewer positives there are; κ is above 1, so that there is no "
-        "bound to draw. Right: the same with one step for all ratios.",
-        [
-            panel(f"{EASY.size}, one block", easy, "to_best", "a step", "w*"),
-            panel(f"{PAPER.size}, step 1/ρ⁺", paper, "to_limit", steps),
-            panel(f"{PAPER.size}, same step for all", paper, "same_to_limit", steps),
-        ],
-    )
-
-
-def _listing_of_printed(ratios: Sequence[float]) -> Listing:
+def _listing_of_printed(ratios: Sequence[float]) -> Table:
     rows = []
     for r in sorted(ratios):
         printed, many = PAPER.gaussian(r), PAPER.gaussian(r, MANY_ROWS)
@@ -162,17 +126,17 @@ def _listing_of_printed(ratios: Sequence[float]) -> Listing:
                 "κ, n = 10⁸": many.kappa,
             }
         )
-    return Listing(
+    return listing(
         "theory-printed",
         f"Theorem 2 as printed, for the paper's task: {PAPER}",
         "Rows needed: from there on ρ⁻ is a bound. The last three columns are what it would be "
         "with more rows than that.",
-        pd.DataFrame(rows),
+        rows,
     )
 
 
-def _listing_of_paper(paper: Measurements) -> Listing:
-    return Listing(
+def _listing_of_paper(paper: Measurements) -> Table:
+    return listing(
         "theory-paper-task",
         f"The paper's task, measured: {PAPER}",
         "≤ and ≥: on the worst columns found, so that the truth is as bad or worse; random: on "
@@ -195,8 +159,8 @@ def _listing_of_paper(paper: Measurements) -> Listing:
     )
 
 
-def _listing_of_easy(easy: Measurements) -> Listing:
-    return Listing(
+def _listing_of_easy(easy: Measurements) -> Table:
+    return listing(
         "theory-easy-task",
         f"An easy task, measured: {EASY}",
         "Here all columns together are well conditioned, so that κ is known for certain. "
@@ -316,23 +280,16 @@ def _printed(label: str, ratios: Sequence[float], value: Callable[[float], float
     return Series(label, ratios, [value(r) for r in ratios], style="dashed")
 
 
-def _course(shares: Sequence[float]) -> tuple[list[float], Sequence[float]]:
-    """Epochs and distances of a run."""
-    return np.linspace(0, SHOWN_EPOCHS, len(shares)).tolist(), shares
-
-
 def _mean(measured: Sequence[Measurement], value: Callable[[Measurement], float]) -> float:
     return float(np.mean([value(m) for m in measured]))
 
 
 def _means(
     results: Measurements, columns: Mapping[str, Callable[[Measurement], float]]
-) -> pd.DataFrame:
+) -> list[dict[str, float]]:
     """Means over the tables of every ratio."""
-    return pd.DataFrame(
-        [
-            {"r": r, "tables": len(measured)}
-            | {label: _mean(measured, value) for label, value in columns.items()}
-            for r, measured in sorted(results.items())
-        ]
-    )
+    return [
+        {"r": r, "tables": len(measured)}
+        | {label: _mean(measured, value) for label, value in columns.items()}
+        for r, measured in sorted(results.items())
+    ]
