@@ -35,10 +35,7 @@ SECTIONS = {
     },
     "Tables, files and reports": {
         "sparseauc.chunks": "Tables larger than memory",
-        "sparseauc_app.reading": "Reading files",
-        "sparseauc_app.fitting": "Fitting a table",
-        "sparseauc_app.fit_result": "Result of a fit",
-        "sparseauc_app.comparison": "Comparing methods",
+        "sparseauc_app.reading": "Errors of tables",
         "sparseauc_app.methods": "Methods that a package adds",
         "sparseauc_app": "Reports and model files",
         "sparseauc_app.model_files": "Errors of model files",
@@ -67,13 +64,10 @@ FOR_USERS = {
     "sparseauc.survival": ("harrell_concordance", "uno_concordance"),
     "sparseauc.rules": ("best", "one_standard_error"),
     "sparseauc.chunks": ("open_table",),
-    "sparseauc_app.reading": ("DataError", "Rules", "Table", "read_source", "training_table"),
-    "sparseauc_app.fitting": ("FitSettings", "fit_table"),
-    "sparseauc_app.fit_result": ("FitResult",),
-    "sparseauc_app.comparison": ("MethodResult", "compare_methods"),
+    "sparseauc_app.reading": ("DataError",),
     "sparseauc_app.methods": ("Method",),
     "sparseauc_app.model_files": ("ModelFileError",),
-    "sparseauc_app.scorecard": ("ScoreCard", "Term"),
+    "sparseauc_app.scorecard": ("ScoreCard",),
 }
 # What users need first, on the first page of the reference; other names follow by alphabet.
 FIRST = (
@@ -96,6 +90,9 @@ INTERNAL = {
     "sparseauc.folds",
     "sparseauc.held_out",
     "sparseauc_app.card_making",
+    "sparseauc_app.comparison",
+    "sparseauc_app.fit_result",
+    "sparseauc_app.fitting",
     "sparseauc_app.pages",
     "sparseauc.solvers",
     "sparseauc.strata",

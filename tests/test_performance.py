@@ -10,7 +10,6 @@ from sparseauc.performance import (
     binomial_limits,
     calibration_bins,
     fit_logistic,
-    net_benefit,
     roc_band,
     score_bins,
 )
@@ -25,9 +24,7 @@ def test_roc_bands_cover_as_often_as_they_say(band):
     positive = np.arange(85) < 25
     covered = []
     for _ in range(400):
-        fpr, low, high = roc_band(
-            rng.standard_normal(85) + positive, positive, 0.9, band=band, n_points=41
-        )
+        fpr, low, high = roc_band(rng.standard_normal(85) + positive, positive, 0.9, band=band)
         truth = ndtr(1 + ndtri(fpr))
         covered.append((low <= truth) & (truth <= high))
         assert np.all(np.diff(low) >= 0)
@@ -117,15 +114,3 @@ def test_constant_scores_give_the_share():
     positive = np.arange(20) < 5
     slope, intercept = fit_logistic(np.ones(20), positive)
     assert expit(slope + intercept) == pytest.approx(0.25)
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=30))
-def test_net_benefit_against_a_loop(rows):
-    p, positive = (np.array(values) for values in zip(*rows, strict=True))
-    thresholds = np.array([0.05, 0.3, 0.8])
-    expected = [
-        sum((1 if event else -t / (1 - t)) for q, event in zip(p, positive, strict=True) if q >= t)
-        / len(rows)
-        for t in thresholds
-    ]
-    np.testing.assert_allclose(net_benefit(p, positive, thresholds), expected, atol=1e-12)

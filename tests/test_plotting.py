@@ -68,13 +68,13 @@ def test_auc_path_shows_mean_error_and_choices(searched):
     heights = display.band_.get_paths()[0].vertices[:, 1]
     assert heights.max() == pytest.approx((mean + error).max())
     assert heights.min() == pytest.approx((mean - error).min())
-    assert display.k_best_ == [1, 2, 3, 5, 8][np.argmax(mean)]
+    best = [1, 2, 3, 5, 8][np.argmax(mean)]
     assert display.points_["best"].get_ydata() == [mean.max()]
     assert display.points_["chosen"].get_xdata() == [searched.k_]
     assert display.points_["chosen"].get_ydata() == [searched.best_score_]
     assert legend_texts(display.ax_) == [
         "mean ± one standard error",
-        f"best: k = {display.k_best_}",
+        f"best: k = {best}",
         f"chosen: k = {searched.k_}",
     ]
     assert display.figure_ is display.ax_.figure

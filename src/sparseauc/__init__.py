@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .limits import Limits
     from .moments import ClassMoments, StratifiedMoments, class_moments
     from .path import SparseAUCPath, sparse_auc_path
-    from .solvers.closed_form import minimise_on_support
 
 __version__ = "0.4.0"
 
@@ -37,7 +36,6 @@ __all__ = [
     "SparseConcordanceCV",
     "StratifiedMoments",
     "class_moments",
-    "minimise_on_support",
     "sparse_auc_path",
 ]
 
@@ -54,7 +52,6 @@ _MODULES = {
     "SparseConcordanceCV": ".estimators",
     "StratifiedMoments": ".moments",
     "class_moments": ".moments",
-    "minimise_on_support": ".solvers.closed_form",
     "sparse_auc_path": ".path",
 }
 
@@ -68,4 +65,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

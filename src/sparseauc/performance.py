@@ -1,4 +1,4 @@
-"""ROC bands, histograms, calibration and decision curves, for displays and reports.
+"""ROC bands, histograms and calibration, for displays and reports.
 
 ``positive`` is the mask of the positive rows; both classes must occur.
 """
@@ -21,7 +21,6 @@ __all__ = [
     "calibration_bins",
     "fit_calibration",
     "fit_logistic",
-    "net_benefit",
     "roc_band",
     "score_bins",
 ]
@@ -52,7 +51,6 @@ def roc_band(
     confidence: float = 0.95,
     *,
     band: Literal["pointwise", "simultaneous"] = "pointwise",
-    n_points: int = 501,
 ) -> tuple[Array, Array, Array]:
     """Confidence limits of the true positive rate at evenly spaced false positive rates.
 
@@ -62,11 +60,10 @@ def roc_band(
     confidence : float, default=0.95
         Level of each point, or of the whole curve.
     band : {"pointwise", "simultaneous"}, default="pointwise"
-    n_points : int, default=501
 
     Returns
     -------
-    fpr, low, high : ndarrays of shape (n_points,)
+    fpr, low, high : ndarrays of shape (501,)
 
     Notes
     -----
@@ -85,7 +82,7 @@ def roc_band(
     negatives = scores[~positive]
     n_positive = positives.size
     n_negative = negatives.size
-    fpr = np.linspace(0.0, 1.0, n_points)
+    fpr = np.linspace(0.0, 1.0, 501)
     miss = 1.0 - np.sqrt(confidence)  # of each class
     # How many negatives exceed the threshold whose false positive rate is t: from fewest to most.
     if band == "simultaneous":
@@ -245,17 +242,3 @@ def fit_calibration(
         "prevalence": prevalence,
         "reversed": reversed_,
     }
-
-
-def net_benefit(probabilities: Array, positive: Mask, thresholds: Array) -> Array:
-    """Net benefit of acting on rows whose probability reaches each threshold.
-
-    Share of true positives minus share of false positives times t/(1 − t), all of n rows: the
-    decision curve of Vickers and Elkin (2006). Acting on all rows is the same with probabilities
-    of 1, acting on none is 0.
-    """
-    acted = probabilities[:, None] >= thresholds
-    true = (acted & positive[:, None]).mean(axis=0)
-    false = (acted & ~positive[:, None]).mean(axis=0)
-    benefit: Array = true - false * thresholds / (1 - thresholds)
-    return benefit

@@ -31,12 +31,6 @@ PALE = "#cccac4"
 BACKGROUND = "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", TEXT)
 
-# A point of a display and what it says there, for pages that show it under the pointer.
-Reading = tuple[float, float, str]
-
-# Points of a ROC curve that are described.
-_MOST_READINGS = 200
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AUCPathDisplay:
@@ -74,8 +68,6 @@ class AUCPathDisplay:
         One standard error to either side.
     points_ : dict of str to matplotlib Line2D
         The marks ``"best"`` and, where it is known, ``"chosen"``.
-    k_best_ : float
-        The k, or budget, of the best mean.
 
     Examples
     --------
@@ -186,7 +178,6 @@ class AUCPathDisplay:
             ks, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0
         )
         best = int(np.argmax(mean))
-        self.k_best_ = ks.tolist()[best]
         ax.axhline(mean[best] - error[best], color=colour, linestyle=":", linewidth=1, zorder=1)
         called = "k = {:g}" if self.along == "k" else "budget {:g}"
         self.points_ = {}
@@ -196,19 +187,12 @@ class AUCPathDisplay:
         (self.points_["best"],) = ax.plot(
             ks[best], mean[best], **mark, markerfacecolor=BACKGROUND, markersize=9, label=label
         )
-        self.readings_ = [
-            (float(k), float(m), f"{called.format(k)}: {self.measure} {m:.3f} ± {e:.3f}")
-            for k, m, e in zip(ks.tolist(), mean, error, strict=True)
-        ]
         if self.chosen is not None:
             line = mean[np.searchsorted(ks, self.chosen)]
             chosen_auc = float(line if self.chosen_auc is None else self.chosen_auc)
-            text = f"chosen: {called.format(self.chosen)}"
+            label = f"{prefix}chosen: {called.format(self.chosen)}"
             (self.points_["chosen"],) = ax.plot(
-                self.chosen, chosen_auc, **mark, markersize=5, label=f"{prefix}{text}"
-            )
-            self.readings_.append(
-                (self.chosen, chosen_auc, f"{text}, {self.measure} {chosen_auc:.3f}")
+                self.chosen, chosen_auc, **mark, markersize=5, label=label
             )
         _label_path(ax, self.along)
         ax.set(ylabel=f"validation {self.measure}")
@@ -239,8 +223,6 @@ class ROCBandDisplay:
         Interval of the AUC; undefined when a class has a single row.
     name : str, optional
         Name of the curve in the legend.
-    thresholds : array-like of shape (n_thresholds,), optional
-        Score from which rows count as positive at each point of the curve.
 
     Attributes
     ----------
@@ -274,7 +256,6 @@ class ROCBandDisplay:
     auc: float
     interval: tuple[float, float] | None = None
     name: str | None = None
-    thresholds: npt.ArrayLike | None = None
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any) -> Self:
@@ -333,7 +314,7 @@ class ROCBandDisplay:
         labels = np.asarray(y_true)
         scores = np.asarray(y_score, np.float64)
         positive = labels == np.unique(labels)[1]
-        fpr, tpr, thresholds = roc_curve(positive, scores)
+        fpr, tpr, _ = roc_curve(positive, scores)
         if interval is None and min(positive.sum(), (~positive).sum()) > 1:
             limits = auc_confidence_interval(y_true, y_score, confidence)
             interval = limits.low, limits.high
@@ -349,7 +330,6 @@ class ROCBandDisplay:
             auc=area,
             interval=interval,
             name=name,
-            thresholds=thresholds,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -377,7 +357,6 @@ class ROCBandDisplay:
         (self.chance_line_,) = ax.plot(
             [0, 1], [0, 1], color=QUIET, linestyle=":", linewidth=1, zorder=1
         )
-        self.readings_ = self._describe_points()
         ax.set_xlabel("1 − specificity (false positive rate)")
         ax.set_ylabel("sensitivity")
         ax.set(aspect="equal", xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
@@ -385,28 +364,6 @@ class ROCBandDisplay:
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
-
-    def _describe_points(self) -> list[Reading]:
-        """Describe thresholds along the curve, and what the band says there."""
-        if self.thresholds is None:
-            return []
-        fpr = np.asarray(self.fpr, np.float64)
-        tpr = np.asarray(self.tpr, np.float64)
-        thresholds = np.asarray(self.thresholds, np.float64)
-        low = np.interp(fpr, np.asarray(self.band_fpr), np.asarray(self.band_low))
-        high = np.interp(fpr, np.asarray(self.band_fpr), np.asarray(self.band_high))
-        way = fpr + tpr
-        shown = np.unique(np.searchsorted(way, np.linspace(0, way[-1], _MOST_READINGS)))
-        return [
-            (
-                float(fpr[i]),
-                float(tpr[i]),
-                f"threshold {thresholds[i]:.3g}: sensitivity {tpr[i]:.2f} "
-                f"({low[i]:.2f}–{high[i]:.2f}), specificity {1 - fpr[i]:.2f}",
-            )
-            for i in shown.tolist()
-            if np.isfinite(thresholds[i])
-        ]
 
 
 def _one_panel(ax: Any, *, square: bool = False) -> Any:

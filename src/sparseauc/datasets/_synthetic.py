@@ -4,17 +4,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.signal import lfilter
 from scipy.special import ndtr
+from sklearn.utils import check_scalar
 
 from ..errors import InputError
 
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
-Structure = Literal["ar", "block"]
 
 # Rows are correlated a few at a time, so that the work space stays small beside X itself.
 _CHUNK_ELEMENTS = 1 << 20
@@ -40,7 +40,7 @@ class OutbreakData:
         still helps by cancelling the noise of one that does.
     bayes_auc : float
         AUC of that direction in the population, Φ(Δ/√2) with Δ² = δᵀΣ⁻¹δ.
-    k, mu, r, correlation, structure, block_size
+    k, mu, r, correlation
         The parameters the data were drawn with.
     """
 
@@ -53,8 +53,6 @@ class OutbreakData:
     mu: float
     r: float
     correlation: float
-    structure: Structure
-    block_size: int
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         yield self.X
@@ -69,8 +67,6 @@ def make_outbreak(
     r: float = 0.05,
     *,
     correlation: float = 0.0,
-    structure: Structure = "ar",
-    block_size: int = 10,
     shuffle: bool = True,
     random_state: RandomState = None,
     dtype: DTypeLike = np.float64,
@@ -98,12 +94,7 @@ def make_outbreak(
         Share of positives, in (0, 1). There are ``floor(n * r)`` of them, rounding errors of
         the product apart (0.29 of 100 is 29), and never fewer than one row of each class.
     correlation : float, default=0.0
-        ρ of Σ. For ``structure="ar"`` in (-1, 1), for ``structure="block"`` in [0, 1).
-    structure : {"ar", "block"}, default="ar"
-        "ar": Σ_ij = ρ^|i-j|. "block": neighbouring columns form blocks of `block_size`, any two
-        columns of one block have correlation ρ, and different blocks are independent.
-    block_size : int, default=10
-        Columns a block, for ``structure="block"``; the last block may be smaller.
+        ρ in (-1, 1) of Σ_ij = ρ^|i-j|.
     shuffle : bool, default=True
         Spread the positives over random rows; otherwise they come first.
     random_state : int, numpy Generator, RandomState or None, default=None
@@ -125,21 +116,12 @@ def make_outbreak(
     >>> X.shape, int((y == 1).sum()), round(data.bayes_auc, 3)
     ((1000, 1000), 50, 0.91)
     """
-    n = _checked_int("n", n, 2)
-    d = _checked_int("d", d, 1)
-    k = _checked_int("k", k, 0, d)
-    block_size = _checked_int("block_size", block_size, 1)
-    mu = _checked_real("mu", mu)
-    r = _checked_real("r", r)
-    if not 0.0 < r < 1.0:
-        raise InputError(f"r, the share of positives, must lie strictly between 0 and 1, got {r}")
-    if structure not in ("ar", "block"):
-        raise InputError(f"structure must be 'ar' or 'block', got {structure!r}")
-    rho = _checked_real("correlation", correlation)
-    if structure == "ar" and not -1.0 < rho < 1.0:
-        raise InputError(f"correlation must lie in (-1, 1) for structure='ar', got {rho}")
-    if structure == "block" and not 0.0 <= rho < 1.0:
-        raise InputError(f"correlation must lie in [0, 1) for structure='block', got {rho}")
+    for name, size, least, most in (("n", n, 2, None), ("d", d, 1, None), ("k", k, 0, d)):
+        check_scalar(size, name, Integral, min_val=least, max_val=most)
+    _check_between("mu", mu, -math.inf, math.inf)
+    _check_between("r, the share of positives,", r, 0.0, 1.0)
+    _check_between("correlation", correlation, -1.0, 1.0)
+    rho = float(correlation)
     dtype = np.dtype(dtype)
     if dtype not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise InputError(f"dtype must be float64 or float32, got {dtype}")
@@ -152,7 +134,7 @@ def make_outbreak(
         X = rng.standard_normal((n, d), dtype=np.float32)
     else:
         X = rng.standard_normal((n, d))
-    _correlate_columns(X, rho, structure, block_size, rng)
+    _correlate_columns(X, rho)
 
     y = np.full(n, -1, dtype=np.int64)
     y[: _count_positives(n, r)] = 1
@@ -164,7 +146,7 @@ def make_outbreak(
 
     delta = np.zeros(d)
     delta[support] = mu
-    coef = _solve_covariance(delta, rho, structure, block_size)
+    coef = _solve_covariance(delta, rho)
     return OutbreakData(
         X=X,
         y=y,
@@ -176,8 +158,6 @@ def make_outbreak(
         mu=mu,
         r=r,
         correlation=rho,
-        structure=structure,
-        block_size=block_size,
     )
 
 
@@ -188,87 +168,42 @@ def _count_positives(n: int, r: float) -> int:
     return min(max(math.floor(n * r * (1.0 + 1e-12)), 1), n - 1)
 
 
-def _correlate_columns(
-    X: NDArray[Any], rho: float, structure: Structure, block_size: int, rng: np.random.Generator
-) -> None:
+def _correlate_columns(X: NDArray[Any], rho: float) -> None:
     """Turn independent standard normal columns into correlated ones, in place and in O(nd)."""
     if rho == 0.0:
         return
     n, d = X.shape
+    # x_j = ρ x_{j-1} + √(1-ρ²) z_j, started in its stationary law: x_0 = z_0.
+    X[:, 1:] *= X.dtype.type(math.sqrt((1.0 - rho) * (1.0 + rho)))
+    numerator = np.array([1.0], X.dtype)
+    denominator = np.array([1.0, -rho], X.dtype)
     step = max(1, _CHUNK_ELEMENTS // d)
-    chunks = [slice(start, start + step) for start in range(0, n, step)]
-    if structure == "ar":
-        # x_j = ρ x_{j-1} + √(1-ρ²) z_j, started in its stationary law: x_0 = z_0.
-        innovation = math.sqrt((1.0 - rho) * (1.0 + rho))
-        X[:, 1:] *= X.dtype.type(innovation)
-        numerator = np.array([1.0], X.dtype)
-        denominator = np.array([1.0, -rho], X.dtype)
-        for rows in chunks:
-            X[rows] = lfilter(numerator, denominator, X[rows], axis=1)
-    else:
-        # x_j = √(1-ρ) z_j + √ρ f_b, with one factor f_b for every row and block.
-        block_of = np.arange(d) // block_size
-        n_blocks = int(block_of[-1]) + 1
-        X *= X.dtype.type(math.sqrt(1.0 - rho))
-        for rows in chunks:
-            factors = math.sqrt(rho) * rng.standard_normal((len(X[rows]), n_blocks))
-            X[rows] += factors.astype(X.dtype)[:, block_of]
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        X[rows] = lfilter(numerator, denominator, X[rows], axis=1)
 
 
-def _solve_covariance(
-    delta: NDArray[np.float64], rho: float, structure: Structure, block_size: int
-) -> NDArray[np.float64]:
-    """Σ⁻¹δ in O(d): a tridiagonal inverse for "ar", Sherman–Morrison in each block for "block"."""
-    d = len(delta)
-    if rho == 0.0 or d == 1:
+def _solve_covariance(delta: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
+    """Σ⁻¹δ in O(d), by the inverse of Σ, which is tridiagonal."""
+    if rho == 0.0 or len(delta) == 1:
         return delta.copy()
-    if structure == "ar":
-        out = (1.0 + rho * rho) * delta
-        out[[0, -1]] = delta[[0, -1]]
-        out[1:] -= rho * delta[:-1]
-        out[:-1] -= rho * delta[1:]
-        return out / ((1.0 - rho) * (1.0 + rho))
-    starts = np.arange(0, d, block_size)
-    sizes = np.diff(np.append(starts, d))
-    sums = np.add.reduceat(delta, starts)
-    correction = rho * sums / (1.0 - rho + rho * sizes)
-    return (delta - np.repeat(correction, sizes)) / (1.0 - rho)
+    out = (1.0 + rho * rho) * delta
+    out[[0, -1]] = delta[[0, -1]]
+    out[1:] -= rho * delta[:-1]
+    out[:-1] -= rho * delta[1:]
+    return out / ((1.0 - rho) * (1.0 + rho))
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:
-    """One Generator from whatever scikit-learn's users pass as `random_state`."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
+    """Return a Generator; a RandomState gives it a seed."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
-    if random_state is None:
-        return np.random.default_rng()
-    if not isinstance(random_state, Integral) or isinstance(random_state, bool):
-        raise TypeError(
-            "random_state must be an integer, a numpy Generator, a RandomState or None, "
-            f"got {random_state!r}"
-        )
-    seed = int(random_state)
-    if seed < 0:
-        raise InputError(f"random_state must not be negative, got {seed}")
-    return np.random.default_rng(seed)
+    return np.random.default_rng(random_state)
 
 
-def _checked_int(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """`value` as an int within its bounds, or an error that names it."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    number = int(value)
-    if number < low or (high is not None and number > high):
-        bounds = f"at least {low}" if high is None else f"between {low} and d = {high}"
-        raise InputError(f"{name} must be {bounds}, got {number}")
-    return number
-
-
-def _checked_real(name: str, value: Any) -> float:
-    """`value` as a finite float, or an error that names it."""
-    if not isinstance(value, Real) or isinstance(value, bool):
+def _check_between(name: str, value: Any, low: float, high: float) -> None:
+    """Refuse what is no number strictly between two."""
+    if not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    if not math.isfinite(value):
-        raise InputError(f"{name} must be finite, got {value}")
-    return float(value)
+    if not low < float(value) < high:
+        raise InputError(f"{name} must lie strictly between {low:g} and {high:g}, got {value}")

@@ -410,8 +410,11 @@ def permutation_test(
             splits = make_splits(folds, X, outcome.positive, None, rng, n_repeats=1, strata=divided)
             measure = replace(measure, cv=splits)
         observed = measure.mean_auc(every)
-        measure.check(observed)
         score = measure.mean_auc
+        if np.isnan(observed):
+            raise InputError(
+                "a fold has no two rows to compare: use a stratified splitter, or fewer folds"
+            )
     code = None if divided is None else divided.code
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(score)(_permutation(labels.size, code, rng)) for _ in range(n_permutations)
@@ -455,28 +458,16 @@ class _Measure:
         """Mean AUC of the validation folds; NaN if one has no pair to compare."""
         labels = self.labels[order]
         outcome = self.outcome.take(order)
-        aucs = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StrataWarning)
-            for train, test in self._split(outcome.positive):
-                model = self._fit(labels, train)
-                scores = scores_by(model, _safe_indexing(self.X, test))
-                within = () if self.strata is None else (self.strata[test],)
-                found = outcome.take(test).interval_within(scores, *within)
-                aucs.append(np.nan if found is None else found.auc)
-        return float(np.mean(aucs))
-
-    def check(self, observed: float) -> None:
-        """Refuse folds without pairs to compare."""
-        if not np.isnan(observed):
-            return
-        positive = self.outcome.positive
-        for number, (_, test) in enumerate(self._split(positive)):
-            if np.unique(positive[test]).size == 1:
-                raise InputError(
-                    f"fold {number} has rows of one class only: use a stratified splitter"
-                )
-        raise InputError("a fold has no stratum with rows to compare: use fewer folds")
+            found = score_out_of_fold(
+                lambda _, train: self._fit(labels, train),
+                self.X,
+                outcome,
+                self._split(outcome.positive),
+                strata=self.strata,
+            )
+        return float(np.mean(found.fold_aucs))
 
     def _split(self, positive: Mask) -> list[Split]:
         if isinstance(self.cv, list):

