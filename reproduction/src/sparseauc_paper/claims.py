@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf, isnan
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -66,28 +66,15 @@ class Claim:
     remark: str  # what is true and not measured
 
     @classmethod
-    def from_line(cls, *fields: str) -> Self:
+    def from_line(cls, line: Sequence[str]) -> Self:
         """Read a line; spaces stand between the entries of a list."""
-        *words, protocols, measures, better, worse, columns, low, high, table, every, remark = (
-            fields
-        )
-        quotation, judged, evidence, anchor = words
-        return cls(
-            quotation,
-            judged,
-            evidence,
-            anchor,
-            tuple(protocols.split()),
-            tuple(measures.split("|")),
-            _methods(better),
-            _methods(worse),
-            tuple(columns.split()),
-            float(low or -inf),
-            float(high or inf),
-            printed.TABLES.get(table, {}),
-            every == "yes",
-            remark,
-        )
+        read: dict[str, Any] = dict(zip(cls.__dataclass_fields__, line, strict=True))
+        read |= {name: tuple(read[name].split()) for name in ("protocols", "columns")}
+        read |= {name: _methods(read[name]) for name in ("better", "worse")}
+        read["measures"] = tuple(read["measures"].split("|"))
+        read |= {"low": float(read["low"] or -inf), "high": float(read["high"] or inf)}
+        read |= {"printed": printed.TABLES.get(read["printed"], {}), "every": bool(read["every"])}
+        return cls(**read)
 
 
 def _methods(names: str) -> tuple[str, ...]:
@@ -98,7 +85,7 @@ def _methods(names: str) -> tuple[str, ...]:
     return tuple(groups.get(names, names.split()))
 
 
-CLAIMS = tuple(Claim.from_line(*line) for line in read_lines("claims.csv"))
+CLAIMS = tuple(map(Claim.from_line, read_lines("claims.csv")))
 
 
 class Verdict(NamedTuple):

@@ -3,13 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-import numpy as np
-
 from . import figures, plan, tables
 from .audit import DISCREPANCIES, Effect, about_scaling, audit_elements, effects, what_moves
 from .claims import ANY, Judged, count_verdicts, judge_claims
 from .estimates import FEWEST, mean_of
-from .methods import METHODS
 from .page import Element, Figure, Note, Report, Section, Table, listing
 from .plan import Request
 from .results import Outcomes, Results, values_of
@@ -150,7 +147,6 @@ def _summary(results: Results, claims: Sequence[Judged]) -> list[Element]:
             ),
             Note(_LEFT_OUT),
             figures.scatter(results),
-            tables.agreement_listing(results),
             tables.single_values(results),
         ]
     )
@@ -172,11 +168,10 @@ def _overview(
     anchors: Collection[str],
     measured: Sequence[Effect],
 ) -> list[Element]:
-    """Show the claims, and say what else came out: empty fits, audit, failures."""
+    """Show the claims, and say what else came out: audit and failures."""
     audited = f"Audit: {len(DISCREPANCIES)} places where paper and programs disagree. "
     elements: list[Element | None] = [
         claims_listing(claims, anchors),
-        _about_empty_fits(results),
         Note(audited + what_moves(measured)),
     ]
     failed = sum(outcome.error is not None for outcome in results.outcomes.values())
@@ -235,30 +230,6 @@ def _bayes(results: Results) -> Note | None:
         return None
     text = ", ".join(f"{auc:.3f} at k* = {k}" for k, auc in best.items())
     return Note(f"No score can have a larger AUC on fresh rows than {text} (Bayes).")
-
-
-def _about_empty_fits(results: Results) -> Note | None:
-    """How many answers of the convex methods lose all coefficients to the cut at 0.001."""
-    aucs: dict[str, list[float]] = {}
-    fits: Counter[str] = Counter()
-    for (method, *_), result in results.tables["published"].items():
-        if METHODS[method].truncated and result is not None:
-            fits[method] += 1
-            if result["columns"] == 0:
-                aucs.setdefault(method, []).append(result["auc"])
-    if not aucs:
-        return None
-    parts = [
-        f"{METHODS[method].name} {len(empty)} of {fits[method]} (AUC {np.mean(empty):.3f})"
-        for method, empty in aucs.items()
-    ]
-    return Note(
-        "Published protocol: coefficients below 0.001 are set to 0 before the test AUC. Fits that "
-        "have none left, and so count as AUC 0.5 and F1 0, with their mean AUC before the cut: "
-        f"{', '.join(parts)}. The corrected protocol ranks by all coefficients and takes the k "
-        "largest as the columns, with k tuned or k* given.",
-        "caution",
-    )
 
 
 def facts_of(

@@ -293,31 +293,6 @@ def compared_cells(results: Results, protocol: str) -> list[Cell]:
     return [cell for cell in cells if cell.theirs and cell.mine.n]
 
 
-def agreement_listing(results: Results) -> Table | None:
-    """Count, for each table and protocol, the numbers that differ from print."""
-    lines = []
-    for protocol in ("published", "corrected"):
-        cells = compared_cells(results, protocol)
-        for table in dict.fromkeys(cell.group for cell in cells):
-            part = [cell for cell in cells if cell.group == table]
-            gaps = np.array([c.mine.mean - c.theirs.mean for c in part if c.theirs])
-            lines.append(
-                {
-                    "protocol": protocol,
-                    "table": table,
-                    "numbers": len(part),
-                    f"beyond {FAR:g} SE": _beyond(part),
-                    "correlation": _correlation(part),
-                    "mean difference": float(gaps.mean()),
-                    "mean of its size": float(np.abs(gaps).mean()),
-                }
-            )
-    if not lines:
-        return None
-    caption = "Ours minus printed; the first count leaves out what rests on fewer than ten values."
-    return listing("agreement-numbers", "Agreement with print, table by table", caption, lines)
-
-
 def _beyond(cells: Iterable[Cell]) -> int:
     return sum(abs(cell.difference) > FAR for cell in cells)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparseauc_paper import plan
-from sparseauc_paper.page import Figure, Note, Section, Table
+from sparseauc_paper.page import Note, Section, Table
 from sparseauc_paper.presets import QUICK
 from sparseauc_paper.report import make_report
 from sparseauc_paper.results import Results
@@ -49,37 +49,17 @@ def elements(section, kind):
 @pytest.mark.slow
 def test_section_is_complete(section):
     assert isinstance(section, Section)
-    names = [element.name for element in elements(section, (Figure, Table))]
+    names = [element.name for element in elements(section, Table)]
     assert names == [
-        "theory-constants",
         "theory-paper-task",
         "theory-easy-task",
         "theory-printed",
         "theory-slips",
     ]
-    for element in elements(section, (Figure, Table)):
+    for element in elements(section, Table):
         assert element.title
         assert element.caption
     assert {note.kind for note in elements(section, Note)} == {"plain", "caution", "finding"}
-
-
-def test_figures_can_be_drawn(section):
-    for figure in elements(section, Figure):
-        assert len(figure.panels) == 3
-        for panel in figure.panels:
-            assert len({series.label for series in panel.series}) == len(panel.series)
-            for series in panel.series:
-                assert len(series.x) == len(series.y) > 2
-                assert np.isfinite(series.x).all()
-                assert np.isfinite(series.y).all()
-                if panel.y_log:
-                    assert min(series.y) > 0
-
-
-def test_ratios_go_from_a_twentieth_to_a_half(section):
-    for panel in elements(section, Figure)[0].panels:
-        for series in panel.series:
-            assert (series.x[0], series.x[-1]) == (0.05, 0.5)
 
 
 def test_listings_are_consistent(listings):
@@ -122,7 +102,7 @@ def test_notes_state_the_numbers_listed(section, listings):
 
 def test_without_measurements_what_is_printed_stands_alone():
     section = theory_section({})
-    assert [e.name for e in elements(section, (Figure, Table))] == [
+    assert [e.name for e in elements(section, Table)] == [
         "theory-printed",
         "theory-slips",
     ]

@@ -33,11 +33,6 @@ class Setting:
         """Constants of Theorem 2, for this or another number of rows."""
         return GaussianConstants(self.n if n is None else n, self.d, self.k, self.k_star, r, self.b)
 
-    @property
-    def size(self) -> str:
-        """Rows and columns."""
-        return f"{grouped(self.n)} × {grouped(self.d)}"
-
     def __str__(self) -> str:
         blocks = "one block" if self.b == self.n else f"blocks of {self.b}"
         return f"{grouped(self.n)} rows × {grouped(self.d)} columns, k = {self.k}, {blocks}"

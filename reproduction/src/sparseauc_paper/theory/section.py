@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..files import read_lines
-from ..page import Element, Figure, Note, Panel, Section, Series, Table, listing
+from ..page import Element, Note, Section, Table, listing
 from .measurements import (
     EASY,
     MANY_ROWS,
@@ -17,13 +17,6 @@ from .measurements import (
     Measurements,
     grouped,
 )
-
-_SHARE = "share r of positives"
-_ONE = "1: Theorem 1's condition is not met above"
-_FOUND = "measured, worst columns found"
-_RANDOM = "measured, random columns"
-_CERTAIN = "measured, certain"
-_RATE = "contraction of a step"
 
 
 class Slip(NamedTuple):
@@ -56,7 +49,6 @@ def theory_section(ratios: Sequence[float], measured: Mapping[str, Measurements]
         paper, easy = measured["paper"], measured["easy"]
         elements += [
             *_findings(paper, easy),
-            _figure_of_constants(paper, easy),
             _listing_of_paper(paper),
             _listing_of_easy(easy),
         ]
@@ -70,44 +62,6 @@ def theory_section(ratios: Sequence[float], measured: Mapping[str, Measurements]
         ),
     ]
     return Section("theory", "Theory: Theorems 1 and 2", elements)
-
-
-def _figure_of_constants(paper: Measurements, easy: Measurements) -> Figure:
-    ratios = sorted(paper)
-    few, many = f"printed, n = {grouped(PAPER.n)}: no bound", "printed, n = 10⁸"
-    one = Series(_ONE, ratios, [1.0] * len(ratios), style="dashed")
-    conditions = [
-        _printed(few, ratios, lambda r: PAPER.gaussian(r).condition_as_printed),
-        _printed(many, ratios, lambda r: PAPER.gaussian(r, MANY_ROWS).condition),
-        _series(_FOUND, paper, lambda m: m["condition"][0]),
-        _series(_RANDOM, paper, lambda m: m["condition_on_random"]),
-    ]
-    kappas = [
-        _printed(many, ratios, lambda r: PAPER.gaussian(r, MANY_ROWS).kappa),
-        _series(_FOUND, paper, lambda m: m["kappa"][0]),
-        one,
-        _series(_RATE, paper, lambda m: m["rate"], style="points"),
-    ]
-    easy_kappas = [
-        _printed(many, ratios, lambda r: EASY.gaussian(r, MANY_ROWS).kappa),
-        _series(_CERTAIN, easy, lambda m: m["kappa"][1]),
-        one,
-        _series(_RATE, easy, lambda m: m["rate"], style="points"),
-    ]
-    return Figure(
-        "theory-constants",
-        "Constants of the theory against the share of positives",
-        "Left: the restricted condition number ρ; middle and right: κ, and by how much a step of a "
-        "run did contract. The theorem's condition is that κ is below 1. Tasks: "
-        f"{PAPER}; {EASY}. Printed: Theorem 2's formulas. Measured: on drawn tables; the worst "
-        "columns found are a lower bound of ρ and κ, since worse ones may exist, while what is "
-        "certain holds for all choices of columns.",
-        [
-            Panel(f"ρ, {PAPER.size}", _SHARE, "condition number ρ", conditions, y_log=True),
-            Panel(f"κ, {PAPER.size}", _SHARE, "κ", kappas),
-            Panel(f"κ, {EASY.size}", _SHARE, "κ", easy_kappas),
-        ],
-    )
 
 
 def _listing_of_printed(ratios: Sequence[float]) -> Table:
@@ -260,24 +214,6 @@ def _range(measured: Measurements, name: str) -> str:
     """Least and greatest of the means of every ratio."""
     means = [_mean(tables, itemgetter(name)) for tables in measured.values()]
     return f"{min(means):.2f} to {max(means):.2f}"
-
-
-def _series(
-    label: str,
-    results: Measurements,
-    value: Callable[[Measurement], float],
-    style: Literal["line", "points"] = "line",
-) -> Series:
-    ratios = sorted(results)
-    values = [[value(m) for m in results[r]] for r in ratios]
-    error = None
-    if min(map(len, values)) > 1:
-        error = [float(np.std(v, ddof=1)) / math.sqrt(len(v)) for v in values]
-    return Series(label, ratios, [float(np.mean(v)) for v in values], error, style=style)
-
-
-def _printed(label: str, ratios: Sequence[float], value: Callable[[float], float]) -> Series:
-    return Series(label, ratios, [value(r) for r in ratios], style="dashed")
 
 
 def _mean(measured: Sequence[Measurement], value: Callable[[Measurement], float]) -> float:
