@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from sklearn.utils import Bunch
 
 from sparseauc_paper import real
+from sparseauc_paper.gene_tables import Genes
 from sparseauc_paper.methods import METHODS
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.real import real_task, splits
@@ -18,7 +18,7 @@ def _genes(monkeypatch):
     assert y.sum() == 40
     X[:, 7] = 1.0  # a gene that never varies
     markers = {"corrected": np.array([1, 2, 3]), "published": np.array([2, 3])}
-    monkeypatch.setattr(real, "genes", lambda dataset: real.Genes(X + 3, y > 0, markers, "made"))
+    monkeypatch.setattr(real, "genes", lambda dataset: Genes(X + 3, y > 0, markers, "made"))
 
 
 def task(method, protocol, **changes):
@@ -125,15 +125,6 @@ def test_batch_sizes_of_the_same_number_of_blocks_are_fitted_once():
     assert len(Family.all_of(training, grid)) == len({40 // b for b in range(1, 40)}) == 11
     W = METHODS["sht-auc"].solve(training, grid)
     assert np.ptp(W[:, 20:], axis=1).max() == 0
-
-
-def test_a_copy_scaled_over_all_rows_is_refused(monkeypatch):
-    monkeypatch.undo()
-    copy = Bunch(scale="standardised", filename="colon.npz")
-    monkeypatch.setitem(real.LOADERS, "colon", lambda: copy)
-    real.genes.cache_clear()
-    with pytest.raises(ValueError, match="scaled over all rows"):
-        real.genes("colon")
 
 
 def test_real_tables(data_folder, monkeypatch):

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import f1_score, jaccard_score, roc_auc_score
 from sklearn.preprocessing import normalize, scale
 
 from fits import run_algorithm
@@ -13,12 +13,13 @@ from sparseauc_paper.presets import points
 from sparseauc_paper.projections import hard_threshold
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, Protocol, one_switch_on
 from sparseauc_paper.seeds import generator
-from sparseauc_paper.supports import support_f1
 from sparseauc_paper.synthetic import (
     inner_splits,
     outbreak,
     outer_split,
     scaled,
+    support_f1,
+    support_jaccard,
     synthetic_task,
 )
 from sparseauc_paper.training import Training
@@ -286,3 +287,13 @@ def test_solam_alone_has_a_task_for_either_sign():
         assert named == (method == "solam")
     assert PUBLISHED.one_sided_shifts
     assert not CORRECTED.one_sided_shifts
+
+
+def test_f1_and_jaccard_are_scikit_learns():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        selected, relevant = rng.random((2, 30)) < rng.random()
+        relevant[3] = True
+        columns = np.flatnonzero(selected), np.flatnonzero(relevant)
+        assert support_f1(*columns) == pytest.approx(f1_score(relevant, selected))
+        assert support_jaccard(*columns) == pytest.approx(jaccard_score(relevant, selected))

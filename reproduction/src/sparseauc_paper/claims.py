@@ -26,9 +26,10 @@ from .estimates import (
     unpaired_difference,
 )
 from .files import read_lines
+from .gene_tables import PATIENTS
 from .methods import METHODS, PAPER_METHODS
 from .protocols import HARD_THRESHOLDING, PROTOCOLS
-from .real import PATIENTS, TRAINING_ROWS
+from .real import TRAINING_ROWS
 from .results import AtK, Result, Results, epochs_to, rise_between, simulated
 
 Kind = Literal["holds", "fails", "smaller", "open", "missing"]

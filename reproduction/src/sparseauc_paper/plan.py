@@ -6,10 +6,11 @@ from typing import Any
 
 from .convergence import SCALES, Scale, convergence_task
 from .files import read_lines
+from .gene_tables import DATASETS
 from .methods import METHODS, PAPER_METHODS
 from .presets import PAPER, Preset, n_points
 from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, Where, one_switch_on
-from .real import DATASETS, real_task
+from .real import real_task
 from .synthetic import synthetic_task
 from .tasks import Task
 from .theory.measurements import SETTINGS, theory_task

@@ -5,18 +5,15 @@ that is what the figures show. The table takes the k with the best validation AU
 switched, the k with the best mean test AUC.
 """
 
-import hashlib
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple, get_args
+from typing import Any
 
 import numpy as np
 
 from sparseauc.metrics import auc
 
 from .arrays import Array, Indices, Mask
-from .gene_tables import RAW_SCALE, load_colon, load_leukemia
-from .marker_genes import Reading
+from .gene_tables import genes
 from .methods import METHODS
 from .presets import Preset, points
 from .protocols import Protocol
@@ -24,10 +21,6 @@ from .seeds import generator
 from .tasks import Task
 from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds
 
-LOADERS = {"colon": load_colon, "leukemia": load_leukemia}
-DATASETS = tuple(LOADERS)
-READINGS: tuple[Reading, ...] = get_args(Reading)
-PATIENTS = {"colon": 62, "leukemia": 72}
 # The hold-out of the published programs, for both data sets.
 TRAINING_ROWS, _POSITIVES, _LEAST_NEGATIVES = 50, (32, 33), 3
 _STOP_TOL = 1e-6
@@ -97,32 +90,6 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-class Genes(NamedTuple):
-    """A gene table: rows, which of them are positive, markers in both readings, a digest."""
-
-    X: Array
-    positive: Mask
-    markers: dict[Reading, Indices]
-    fingerprint: str
-
-
-@lru_cache(maxsize=2)
-def genes(dataset: str) -> Genes:
-    """Load a table; ``ValueError`` for a copy that was scaled with the test rows."""
-    load = LOADERS[dataset]
-    bunch = load()
-    if bunch.scale != RAW_SCALE:
-        raise ValueError(
-            f"{bunch.filename} is a copy whose columns were scaled over all rows ({bunch.scale}), "
-            f"so that test rows would leak into every fit. Put the raw intensities there as "
-            f"{dataset}.npz"
-        )
-    X, positive = np.ascontiguousarray(bunch.data, np.float64), bunch.target > 0
-    digest = hashlib.sha256(X.tobytes() + positive.tobytes()).hexdigest()[:16]
-    markers = {reading: load(markers=reading).marker_columns for reading in READINGS}
-    return Genes(X, positive, markers, digest)
 
 
 def splits(

@@ -2,7 +2,7 @@
 
 import math
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,10 +12,10 @@ import typer
 from rich.console import Console
 
 from . import plan
+from .gene_tables import DATASETS, genes
 from .methods import find_methods
 from .presets import PRESETS
 from .protocols import PROTOCOLS
-from .real import DATASETS, genes
 from .runner import describe_failures, run_tasks
 from .store import Store, StoreError
 
@@ -51,13 +51,15 @@ def run_reproduce(
 ) -> None:
     """Run what is missing, write the report, and the page and the PDF if they are asked for."""
     console = Console(highlight=False)
-    names = _named(lambda: plan.find_experiments(experiments))
-    if device is not None:
-        _named(lambda: _check_device(device))
-    size = _one_of(PRESETS, preset, "preset").with_trials(trials)
-    _one_of(PROTOCOLS, protocol, "protocol")
+    try:
+        names = plan.find_experiments(experiments)
+        chosen = find_methods(methods)
+        size = _one_of(PRESETS, preset, "preset").with_trials(trials)
+        _one_of(PROTOCOLS, protocol, "protocol")
+        _check_device(device)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     datasets, missing = _find_genes(names, console)
-    chosen = _named(lambda: find_methods(methods))
     request = plan.Request(size, protocol, chosen, seed, datasets)
     tasks = list(dict.fromkeys(plan.tasks_of(request, names)))
     path = out / "results.sqlite" if store is None else store
@@ -126,10 +128,12 @@ def _failure(message: str, code: int) -> typer.Exit:
     return typer.Exit(code)
 
 
-def _check_device(name: str) -> None:
+def _check_device(name: str | None) -> None:
     """Refuse a device that is not there, or that kernels cannot be compiled for."""
+    if name is None:
+        return
     if find_spec("torch") is None:
-        raise ValueError("--device needs torch: pip install 'torch>=2.2'")
+        raise ValueError("--device needs torch and triton: pip install torch triton")
     import torch
 
     try:
@@ -139,7 +143,7 @@ def _check_device(name: str) -> None:
     if device.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"torch {torch.__version__} finds no GPU here")
     if find_spec("triton") is None:
-        raise ValueError("--device needs triton: pip install 'triton>=3.0'")
+        raise ValueError("--device needs triton: pip install triton")
 
 
 def _check_writable(folder: Path) -> None:
@@ -172,38 +176,22 @@ def _stopped(why: str, kept: Store, console: Console) -> typer.Exit:
 
 def _one_of(choices: Mapping[str, T], name: str, what: str) -> T:
     if name not in choices:
-        raise typer.BadParameter(f"no {what} is named {name!r}; there are {', '.join(choices)}")
+        raise ValueError(f"no {what} is named {name!r}; there are {', '.join(choices)}")
     return choices[name]
 
 
-def _named(find: Callable[[], T]) -> T:
-    """Look something up by name; a name that does not exist is a misuse of the command."""
-    try:
-        return find()
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
 def _find_genes(names: Collection[str], console: Console) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Gene data that experiments need and that can be had; and why others cannot."""
+    """Load the gene data that experiments need: those that can be had, and why others cannot."""
+    missing: dict[str, str] = {}
     if not _ON_GENES & set(names):
-        return (), {}
-    missing = _unavailable(console)
-    if len(missing) == len(DATASETS) and set(names) <= _ON_GENES_ALONE:
-        raise _failure("; ".join(missing.values()), _DATA)
-    return tuple(name for name in DATASETS if name not in missing), missing
-
-
-def _unavailable(console: Console) -> dict[str, str]:
-    """Load the gene data, so that it is there before work begins; say why where it is not."""
-    reasons = {}
+        return (), missing
     for name in DATASETS:
         try:
             genes(name)
         except (OSError, ValueError) as error:
-            reasons[name] = str(error)
-            console.print(
-                f"Without the {name} data, which is not available: {error}", markup=False,
-                soft_wrap=True,
-            )  # fmt: skip
-    return reasons
+            missing[name] = str(error)
+            why = f"Without the {name} data, which is not available: {error}"
+            console.print(why, markup=False, soft_wrap=True)
+    if len(missing) == len(DATASETS) and set(names) <= _ON_GENES_ALONE:
+        raise _failure("; ".join(missing.values()), _DATA)
+    return tuple(name for name in DATASETS if name not in missing), missing

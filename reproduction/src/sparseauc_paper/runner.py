@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from .methods import METHODS
@@ -29,14 +28,12 @@ from .protocols import Protocol
 from .store import Outcome, Run, Store
 from .tasks import Task
 
-# Without a terminal, a line is printed no more often than this.
+# A line of progress is printed no more often than this.
 _SECONDS_BETWEEN_LINES = 15.0
 # Tasks handed out before a worker is free: enough to keep all busy, and few to be lost.
 _AHEAD = 2
 # Processes that feed a GPU, beside those of the cores. Most of them sleep until it is done.
 _ON_DEVICE = 8
-# Before the time is up, a task is begun on a core if it has this many times its estimate left.
-_CAUTION = 2.0
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,8 @@ def run_tasks(
     waiting = _Waiting(missing, device, started + seconds)
     done = failed = 0
     try:
-        with _telling(console, len(missing)) as tell, _pools(jobs, device) as pools:
+        tell = _teller(console, len(missing))
+        with _pools(jobs, device) as pools:
             running: dict[Future[tuple[Task, Outcome]], _Pool] = {}
             while True:
                 for pool in pools:
@@ -119,7 +117,7 @@ def run_tasks(
                     store.add(task, outcome)
                     done += 1
                     failed += outcome.error is not None
-                    tell(failed)
+                    tell(done, failed)
     finally:
         if done:
             store.add_run(describe_run(since, done, device))
@@ -137,38 +135,28 @@ class _Waiting:
     """
 
     def __init__(self, tasks: Sequence[Task], device: str | None, end: float) -> None:
-        self._end, self._device = end, device
+        self._end = end
         order = list(tasks)
         random.SystemRandom().shuffle(order)
         if device is not None:
-            seconds = {task: estimate_seconds(task) for task in order}
-            order.sort(
-                key=lambda task: (_uses_device(task), seconds[task] * (2 * _uses_device(task) - 1))
-            )
+            for_cores = [task for task in order if not _uses_device(task)]
+            for_both = [task for task in order if _uses_device(task)]
+            order = sorted(for_cores, key=estimate_seconds, reverse=True)
+            order += sorted(for_both, key=estimate_seconds)
         self._tasks = deque(order)
-        self._too_long = 0
 
     @property
     def left(self) -> int:
-        """How many tasks wait, or were left out because the time would not do."""
-        return len(self._tasks) + self._too_long
+        """How many tasks wait."""
+        return len(self._tasks)
 
     def take(self, device: str | None) -> Task | None:
         """Next task for the device, or for a core; none if there is none, or no time."""
-        seconds = self._end - time.perf_counter()
-        if seconds <= 0.0:
+        if not self._tasks or time.perf_counter() >= self._end:
             return None
-        if device is not None:
-            return self._tasks.pop() if self._tasks and _uses_device(self._tasks[-1]) else None
-        while self._tasks:
-            task = self._tasks.popleft()
-            if _CAUTION * estimate_seconds(task) <= seconds:
-                return task
-            if self._device is not None and _uses_device(task):
-                self._tasks.appendleft(task)  # for the device; those after it are longer
-                return None
-            self._too_long += 1
-        return None
+        if device is None:
+            return self._tasks.popleft()
+        return self._tasks.pop() if _uses_device(self._tasks[-1]) else None
 
 
 @dataclass
@@ -258,31 +246,22 @@ def _revision() -> str:
     return f"commit {found.stdout.strip()}"
 
 
-@contextmanager
-def _telling(console: Console | None, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, now and then a line elsewhere."""
-    if console is None or total == 0:
-        yield lambda _: None
-        return
-    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
-    started = last = time.perf_counter()
-    done = 0
-    with bar:
-        shown = bar.add_task("tasks", total=total)
+def _teller(console: Console | None, total: int) -> Callable[[int, int], None]:
+    """Make a function that now and then prints how many tasks are done and failed."""
+    started = time.perf_counter()
+    next_line = started + _SECONDS_BETWEEN_LINES
 
-        def tell(failed: int) -> None:
-            nonlocal done, last
-            done += 1
-            failures = f", {failed} failed" if failed else ""
-            bar.update(shown, description=f"{done} of {total} tasks{failures}", completed=done)
-            now = time.perf_counter()
-            if console.is_terminal or (now - last < _SECONDS_BETWEEN_LINES and done < total):
-                return
-            last = now
-            left = timedelta(seconds=round((total - done) * (now - started) / done))
-            console.print(f"{done} of {total} tasks{failures}, {left} left")
+    def tell(done: int, failed: int) -> None:
+        nonlocal next_line
+        now = time.perf_counter()
+        if console is None or (now < next_line and done < total):
+            return
+        next_line = now + _SECONDS_BETWEEN_LINES
+        failures = f", {failed} failed" if failed else ""
+        left = timedelta(seconds=round((total - done) * (now - started) / done))
+        console.print(f"{done} of {total} tasks{failures}, {left} left")
 
-        yield tell
+    return tell
 
 
 def describe_failures(outcomes: dict[Task, Any]) -> list[str]:

@@ -8,7 +8,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,6 @@ class Store(AbstractContextManager["Store"]):
                 # tasks, never the file.
                 cursor.execute("PRAGMA synchronous = NORMAL")
                 cursor.executescript(_SCHEMA)
-                with suppress(sqlite3.OperationalError):  # only files of old lack the column
-                    cursor.execute("ALTER TABLE tasks ADD COLUMN device TEXT")
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

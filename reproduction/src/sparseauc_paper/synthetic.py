@@ -17,7 +17,6 @@ from .presets import Preset, points
 from .projections import top_k
 from .protocols import Protocol
 from .seeds import generator
-from .supports import support_f1, support_jaccard
 from .tasks import Task
 from .training import Point
 from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds
@@ -84,6 +83,16 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
             f"columns{suffix}": columns.size,
         }
     return result
+
+
+def support_f1(selected: Indices, relevant: Indices) -> float:
+    """F1 score of a selection of columns, 2|S∩R| / (|S| + |R|)."""
+    return 2 * np.intersect1d(selected, relevant).size / (selected.size + relevant.size)
+
+
+def support_jaccard(selected: Indices, relevant: Indices) -> float:
+    """Jaccard index of a selection of columns, |S∩R| / |S∪R|."""
+    return np.intersect1d(selected, relevant).size / np.union1d(selected, relevant).size
 
 
 class Choice(NamedTuple):
