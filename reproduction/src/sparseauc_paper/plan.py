@@ -182,8 +182,8 @@ def cost_tasks(request: Request) -> dict[Key, Task]:
                 )  # fmt: skip
                 if "k" in point:
                     point["k"] = [COST_SPARSITY]
-                timed = {"grid": point, "d": width, "limits": [], "epochs": COST_EPOCHS}
-                settings = {**task.settings, **timed}
+                alone = {"grid": point, "d": width, "limits": [], "epochs": COST_EPOCHS}
+                settings = {**task.settings, **alone, "timed": True}
                 found[method, str(width), draw, 0] = Task("synthetic", settings)
     return found
 

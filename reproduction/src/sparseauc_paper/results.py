@@ -197,7 +197,7 @@ class Results:
     def seconds(self) -> Values:
         """Powers of ten of the seconds of a fit, by method and width of the table."""
         found = found_by(plan.cost_tasks(self.request), self.outcomes)
-        return values_of(found, lambda result: log10(result["seconds"]))
+        return values_of(found, lambda result: log10(max(result["seconds"], 1e-9)))
 
 
 def epochs_to(share: float) -> Callable[[list[int], Array], float]:
