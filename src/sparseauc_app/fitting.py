@@ -256,10 +256,6 @@ def _select_halves(
     if k <= found.count(found.fixed) or k >= every:
         return None
 
-    def tell(done: int, steps: int) -> None:
-        report(f"Stability selection, refit {done} of {steps}", done, steps)
-
-    tell(0, 2 * settings.stability_pairs)
     return stability_selection(
         transform_columns(classifier, X),
         labels_for(classifier, table),
@@ -269,7 +265,7 @@ def _select_halves(
         n_pairs=settings.stability_pairs,
         random_state=settings.seed,
         n_jobs=settings.jobs,
-        progress=tell,
+        progress=report,
         **table.known(),
     )
 

@@ -240,7 +240,7 @@ def test_permutation_of_an_estimator_that_chooses(noise, n_jobs):
     np.testing.assert_array_equal(result.null, null)
     assert result.auc == model.fit(X, y).best_score_
     assert result.pvalue == (1 + np.sum(np.array(null) >= result.auc)) / 6
-    assert done == [(i, 5) for i in range(1, 6)]
+    assert done == [("Permuting outcomes", i, 5) for i in range(6)]
 
 
 @pytest.mark.parametrize("chooses", [True, False])

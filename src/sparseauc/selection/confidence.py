@@ -25,6 +25,7 @@ from ..errors import InputError
 from ..folds import Split, make_splits
 from ..metrics import AUCInterval
 from ..outcome import Outcome, read_outcome
+from ..path import Progress, count_steps
 from ..rules import ChanceWarning
 from ..strata import StrataWarning
 from ..utils.types import Array, Mask
@@ -343,7 +344,7 @@ def permutation_test(
     strata: npt.ArrayLike | None = None,
     random_state: RandomState = None,
     n_jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> PermutationResult:
     """Permutation test: does a procedure rank better than chance?
 
@@ -372,7 +373,7 @@ def permutation_test(
     n_jobs : int, optional
         Number of permutations in parallel.
     progress : callable, optional
-        Called with the number of permutations done and in total.
+        Called with the stage, the number of permutations done and in total.
 
     Returns
     -------
@@ -419,11 +420,11 @@ def permutation_test(
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(score)(_permutation(labels.size, code, rng)) for _ in range(n_permutations)
     )
+    step = count_steps(progress, "Permuting outcomes", n_permutations)
     null = np.empty(n_permutations)
     for number, value in enumerate(shuffled):
         null[number] = value
-        if progress is not None:
-            progress(number + 1, n_permutations)
+        step()
     if np.isnan(null).any():
         raise InputError(
             "shuffled labels left a fold with one class only: use a stratified splitter"

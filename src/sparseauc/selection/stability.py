@@ -1,6 +1,6 @@
 """Stability selection: how often each column is chosen from half of the rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, exp
 from numbers import Integral
@@ -22,7 +22,7 @@ from ..estimators import (
 from ..folds import rows_by_number
 from ..limits import Limits
 from ..outcome import Outcome
-from ..path import check_lengths, path_of_moments
+from ..path import Progress, check_lengths, count_steps, path_of_moments
 from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ..survival import is_times
@@ -149,7 +149,7 @@ def stability_selection(
     stratum_weights: Weighting = "pairs",
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> StabilityResult:
     """Count how often each column is among the best k of half of the rows.
 
@@ -185,7 +185,7 @@ def stability_selection(
     n_jobs : int, optional
         Number of pairs in parallel, in threads. The result does not depend on it.
     progress : callable, optional
-        Called with the number of halves done and in total.
+        Called with the stage, the number of pairs done and in total.
 
     Returns
     -------
@@ -227,6 +227,7 @@ def stability_selection(
     ks = np.arange(max(1, n_fixed), k + 1)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
     run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    step = count_steps(progress, "Stability selection", n_pairs)
     pairs = []
     for pair in run(
         delayed(_supports_of_pair)(
@@ -240,8 +241,7 @@ def stability_selection(
         for seed in seeds.tolist()
     ):
         pairs.append(pair)
-        if progress is not None:
-            progress(2 * len(pairs), 2 * n_pairs)
+        step()
 
     counts, both = _count_supports(pairs, ks.size, d)
     columns = np.flatnonzero(counts.any(axis=0))
