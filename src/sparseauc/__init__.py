@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         SparseConcordanceCV,
     )
     from .limits import Limits
-    from .moments import ClassMoments, StratifiedMoments, class_moments
+    from .moments import ClassMoments, class_moments
     from .path import SparseAUCPath, sparse_auc_path
 
 __version__ = "0.4.0"
@@ -34,7 +34,6 @@ __all__ = [
     "SparseAUCPath",
     "SparseConcordance",
     "SparseConcordanceCV",
-    "StratifiedMoments",
     "class_moments",
     "sparse_auc_path",
 ]
@@ -50,7 +49,6 @@ _MODULES = {
     "SparseAUCPath": ".path",
     "SparseConcordance": ".estimators",
     "SparseConcordanceCV": ".estimators",
-    "StratifiedMoments": ".moments",
     "class_moments": ".moments",
     "sparse_auc_path": ".path",
 }

@@ -38,7 +38,7 @@ from .metrics import (
 )
 from .moments import Moments, moments_of
 from .moments.base import Quadratic
-from .moments.chunked import ChunkedMoments, GatheredMoments, fits_whole
+from .moments.chunked import GatheredMoments, fits_whole, training_moments
 from .moments.pairs import PairMoments
 from .strata import Strata, StrataWarning, Weighting, class_weights
 from .survival import (
@@ -305,7 +305,7 @@ class Binary(Outcome):
         else:
             gathered = GatheredMoments(chunks, self.positive, plan.partitions, self.strata)
             parts = [*plan.training, plan.everything]
-            sets = [ChunkedMoments(gathered, some, solver=True) for some in parts]
+            sets = [training_moments(gathered, some, solver=True) for some in parts]
         return TrainingSets(
             sets[:-1],
             sets[-1],

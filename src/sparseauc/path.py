@@ -15,7 +15,8 @@ from threadpoolctl import ThreadpoolController
 from .errors import InputError
 from .limits import Limits
 from .moments import class_moments
-from .moments.base import NotGathered, Quadratic, StandardisedGram
+from .moments.base import Quadratic, StandardisedGram
+from .moments.chunked import NotGathered
 from .solvers.exchange import Solution
 from .solvers.exchange_columns import ColumnSearch
 from .solvers.exchange_groups import Groups, GroupSearch

@@ -121,22 +121,6 @@ class Strata:
         """Share of each stratum, 1 in all, given the weight of both classes in each, (2, n)."""
         return pair_shares(class_weights, self.weighting)
 
-    def cells(
-        self, positive: Mask, weight: Array | None
-    ) -> tuple[npt.NDArray[np.int32], Array, Array | None]:
-        """Cell of each row by stratum and class, shares of the strata, and weights of the rows.
-
-        Cell 2s holds the positives of stratum s, 2s + 1 its negatives. Rows of strata without both
-        classes weigh nothing.
-        """
-        both = self.with_both_classes(positive, weight)
-        inside = both.code >= 0
-        shares = both.shares(both.class_weights(positive, weight))
-        if not inside.all():
-            weight = np.where(inside, 1.0 if weight is None else weight, 0.0)
-        cell = np.where(inside, 2 * both.code + ~positive, 0)
-        return cell.astype(np.int32), shares, weight
-
     def split_parts(self, part: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.integer[Any]]:
         """Split parts of the rows by stratum: each into as many as there are strata."""
         inside = (part >= 0) & (self.code >= 0)

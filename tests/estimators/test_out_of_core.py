@@ -439,6 +439,10 @@ def test_hospitals_send_moments_and_no_rows(outbreak, tmp_path):
     model = SparseAUCClassifier(k=6).fit_moments(merged, classes=(-1, 1))
     assert_same_fit(model, SparseAUCClassifier(k=6).fit(X, y), threshold=False)
     assert set(model.predict(X)) == {-1, 1}
+    # Moments of rows are added as they are.
+    added = class_moments(X[:500], y[:500]) + class_moments(sp.csr_array(X[500:]), y[500:])
+    model.fit_moments(added, classes=(-1, 1))
+    assert_same_fit(model, SparseAUCClassifier(k=6).fit(X, y), threshold=False)
     # And go on with rows.
     more = class_moments(X[:50], y[:50]).summary(range(30))
     model.fit_moments(model.moments_ + more, classes=(-1, 1))
@@ -467,7 +471,7 @@ def test_only_columns_that_were_taken_along_are_chosen(outbreak):
     with pytest.raises(ValueError, match="groups need moments that carry all columns"):
         SparseAUCClassifier(k=3, limits=Limits(column_groups=np.arange(30))).fit_moments(moments)
     with pytest.raises(ValueError, match="carry no column of H"):
-        SparseAUCClassifier(k=3).fit_moments(class_moments(X, y).summary())
+        SparseAUCClassifier(k=3).fit_moments(class_moments(X, y).summary([]))
     with pytest.warns(UserWarning, match="k=10 is greater than the 6 that the limits allow"):
         SparseAUCClassifier(k=10).fit_moments(moments)
 

@@ -339,7 +339,7 @@ def test_training_moments_are_those_of_the_training_rows(
     for actual, naive in zip(found, expected, strict=True):
         assert_allclose(actual.weights, naive.weights, rtol=1e-12)
         assert_allclose(actual.means, naive.means, rtol=1e-12, atol=1e-12)
-        assert_allclose(actual.scatters, naive.scatters, rtol=1e-8, atol=1e-10)
+        assert_allclose(actual.variances, naive.variances, rtol=1e-8, atol=1e-10)
         assert_allclose(actual.columns(columns), naive.columns(columns), rtol=1e-6, atol=1e-8)
         # Constant among the training rows: exactly so, or rounding would pass for a difference.
         constant = naive.deviations == 0

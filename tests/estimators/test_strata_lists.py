@@ -14,10 +14,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, StratifiedKFold, cross_validate
 
 from sparseauc import (
+    ClassMoments,
     Limits,
     SparseAUCClassifier,
     SparseAUCClassifierCV,
-    StratifiedMoments,
     class_moments,
     sparse_auc_path,
 )
@@ -158,7 +158,7 @@ def test_every_home_gives_the_same_list(tmp_path, weighted):
         .summary(range(12))
         for rows in (names == name for name in "abcde")
     ]  # fmt: skip
-    merged = clone(model).fit_moments(StratifiedMoments(parts))
+    merged = clone(model).fit_moments(ClassMoments.of_strata(parts))
     assert_allclose(merged.coef_, expected.coef_, rtol=1e-8, atol=1e-12)
 
 
@@ -330,7 +330,7 @@ def test_what_does_not_go_together_is_refused():
     with pytest.warns(UserWarning, match="2 of 4 strata hold rows of one class only.*: 0, 9"):
         SparseAUCClassifier(2).fit(X, positive, strata=one_class)
     parts = [class_moments(X[sites == s], positive[sites == s]).summary(range(4)) for s in range(3)]
-    fitted = SparseAUCClassifier(2).fit_moments(StratifiedMoments(parts))
+    fitted = SparseAUCClassifier(2).fit_moments(ClassMoments.of_strata(parts))
     assert fitted.n_strata_ == 3
     for model in (SparseAUCClassifier(2), SparseAUCClassifierCV()):
         with pytest.raises(ValueError, match="stratum_weights must be 'pairs' or 'equal'"):
@@ -542,7 +542,7 @@ def test_everything_combines():
             assert_allclose(in_chunks.coef_, model.coef_, rtol=1e-7, atol=1e-12)
             parts = [class_moments(X[strata == s], positive[strata == s]).summary(range(d))
                      for s in range(3)]  # fmt: skip
-            merged = clone(model).fit_moments(StratifiedMoments(parts))
+            merged = clone(model).fit_moments(ClassMoments.of_strata(parts))
             assert_allclose(merged.coef_, model.coef_, rtol=1e-7, atol=1e-12)
     assert np.mean(best) >= 0.97
     assert n_lost > 3

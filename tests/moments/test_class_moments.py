@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from naive import naive_part
-from sparseauc.moments import ClassMoments, SparseMoments, class_moments
+from sparseauc.moments import ClassMoments, class_moments
+from sparseauc.moments.cells import Cell
 
 STORAGES = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sp.csr_array}
 EPS = np.finfo(np.float64).eps
@@ -62,10 +63,17 @@ def assert_within(actual, expected, limit):
     assert not off.any(), f"{actual[off]} is not {expected[off]} within {limit[off]}"
 
 
+def cells_of(summary):
+    """Moments of both classes, with or without rows."""
+    sums = summary.sums
+    arrays = sums.weight.tolist(), sums.mean, sums.scatter, sums.cross
+    return list(enumerate(Cell(*parts) for parts in zip(*arrays, strict=True)))
+
+
 def assert_summary_equals_rows(summary, X, positive, weight, n_rows=None, eps_cross=EPS):
     """Compare every number of ``summary`` with the naive moments of the rows."""
     columns = summary.column_index
-    for part, rows in ((summary.positive, positive), (summary.negative, ~positive)):
+    for (_, part), rows in zip(cells_of(summary), (positive, ~positive), strict=True):
         total, mean, scatter = naive_part(X[rows], weight[rows])
         limit_mean, limit_scatter, limit_cross = limits(X, weight, rows, n_rows, eps_cross)
         assert_allclose(part.weight, float(total), rtol=len(X) * EPS)
@@ -228,8 +236,7 @@ def test_views_read_only_and_memory_mapped_tables(storage, tmp_path):
         inputs = [frozen, sp.csc_array(X), sp.csr_matrix(X)]
     for table in inputs:
         summary = class_moments(table, positive).summary(range(6))
-        assert_allclose(summary.positive.cross, expected.positive.cross, atol=1e-13)
-        assert_allclose(summary.negative.cross, expected.negative.cross, atol=1e-13)
+        assert_allclose(summary.sums.cross, expected.sums.cross, atol=1e-13)
 
 
 def test_entries_stored_twice_are_summed_and_the_matrix_is_left_alone():
@@ -326,6 +333,29 @@ def test_chunks_merged_in_any_order_equal_the_whole(split, data):
     assert_summary_equals_rows(parts[0], X, positive, weight)
 
 
+@pytest.mark.parametrize("storage", STORAGES)
+def test_moments_of_rows_are_added_and_subtracted_as_they_are(storage):
+    rng = np.random.default_rng(0)
+    X, positive = rng.normal(size=(60, 4)) + 5, np.arange(60) % 3 == 0
+    first, rest = (
+        class_moments(STORAGES[storage](X[r]), positive[r]) for r in (np.s_[:20], np.s_[20:])
+    )
+    both = first + rest
+    assert isinstance(both, ClassMoments)
+    whole = class_moments(X, positive)
+    assert_allclose(both.columns(range(4)), whole.columns(range(4)), rtol=1e-12)
+    assert_allclose((whole - first).columns(range(4)), rest.columns(range(4)), rtol=1e-10)
+    assert_allclose((both + first.summary()).weights, (27, 53))
+
+
+def test_all_of_h_of_many_columns_is_not_summarised():
+    X = sp.random_array((40, 20_000), density=1e-3, format="csr", rng=0)
+    moments = class_moments(X, np.arange(40) % 2)
+    with pytest.raises(ValueError, match=r"name those to take along in summary\(columns\)"):
+        moments + moments
+    assert (moments.summary([3, 5]) + moments.summary([3, 5])).columns([5]).shape == (20_000, 1)
+
+
 def test_nothing_cannot_be_merged():
     with pytest.raises(ValueError, match="at least one summary"):
         ClassMoments.merge([])
@@ -349,10 +379,10 @@ def test_a_class_without_rows(storage):
     others = class_moments(STORAGES[storage](X + 5), np.zeros(9)).summary([0, 2])
     for whole in (summary + others, others + summary):
         # The empty class adds nothing, not even rounding.
-        assert_array_equal(whole.positive.mean, summary.positive.mean)
-        assert_array_equal(whole.positive.cross, summary.positive.cross)
-        assert_array_equal(whole.negative.mean, others.negative.mean)
-        assert_array_equal(whole.negative.scatter, others.negative.scatter)
+        assert_array_equal(whole.sums.mean[0], summary.sums.mean[0])
+        assert_array_equal(whole.sums.cross[0], summary.sums.cross[0])
+        assert_array_equal(whole.sums.mean[1], others.sums.mean[1])
+        assert_array_equal(whole.sums.scatter[1], others.sums.scatter[1])
         assert_allclose(whole.delta, X.mean(axis=0) + 5 - X.mean(axis=0), rtol=1e-14)
 
 
@@ -365,7 +395,7 @@ def test_whole_minus_part_equals_the_rest(split):
         X[left_out], positive[left_out], weight[left_out]
     )
     kept_weight = np.where(left_out, 0.0, weight)
-    for part, rows in ((rest.positive, positive), (rest.negative, ~positive)):
+    for (_, part), rows in zip(cells_of(rest), (positive, ~positive), strict=True):
         total, mean, scatter = naive_part(X[rows], kept_weight[rows])
         limit_mean, limit_scatter, limit_cross = limits(X, weight, rows)
         assert_allclose(part.weight, float(total), atol=len(X) * EPS * weight.sum())
@@ -413,11 +443,11 @@ def test_what_is_left_of_nothing_is_nothing(table, data):
     for rows in pieces:
         rest = rest - summarise(X[rows], positive[rows], weight[rows])
     assert rest.weights == (0.0, 0.0)
-    assert not rest.positive.mean.any()
-    assert not rest.negative.cross.any()
+    assert not rest.sums.mean.any()
+    assert not rest.sums.cross.any()
     again = rest + whole
-    assert_array_equal(again.positive.mean, whole.positive.mean)
-    assert_array_equal(again.negative.scatter, whole.negative.scatter)
+    assert_array_equal(again.sums.mean, whole.sums.mean)
+    assert_array_equal(again.sums.scatter, whole.sums.scatter)
 
 
 def test_subtracting_more_than_there_is():
@@ -459,7 +489,8 @@ def test_columns_that_were_not_taken_along():
     assert summary.columns([]).shape == (6, 0)
     # A summary of a summary keeps what is named.
     assert_array_equal(summary.summary([4]).columns([4]), summary.columns([4]))
-    assert class_moments(X, y).summary().column_index.size == 0
+    assert class_moments(X, y).summary([]).column_index.size == 0
+    assert_array_equal(class_moments(X, y).summary().column_index, range(6))
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -467,7 +498,7 @@ def test_columns_that_were_not_taken_along():
 def test_columns_that_do_not_exist(storage, columns):
     moments = class_moments(STORAGES[storage](np.eye(6)), np.arange(6) % 2)
     named = "|column (6|-1|99) does not exist: there are 6"
-    for ask in (moments.columns, moments.cross, moments.summary, moments.summary([0]).columns):
+    for ask in (moments.columns, moments.summary, moments.summary([0]).columns):
         with pytest.raises(ValueError, match="one-dimensional array of column numbers" + named):
             ask(columns)
 
@@ -483,19 +514,15 @@ def summary():
 
 
 def stored_arrays(summary, **changes):
-    arrays = {"format": 1, "column_index": summary.column_index}
-    for name in ("positive", "negative"):
-        part = getattr(summary, name)
-        for kind in ("weight", "mean", "scatter", "cross"):
-            arrays[f"{name}_{kind}"] = getattr(part, kind)
+    arrays = {"format": 2, "column_index": summary.column_index, "shares": summary.shares}
+    arrays |= vars(summary.sums)
     return {name: array for name, array in (arrays | changes).items() if array is not None}
 
 
 def assert_identical(a, b):
-    for mine, theirs in zip((a.positive, a.negative), (b.positive, b.negative), strict=True):
-        assert type(theirs.weight) is float
-        for kind in ("weight", "mean", "scatter", "cross"):
-            assert_array_equal(getattr(mine, kind), getattr(theirs, kind), strict=True)
+    for kind in ("weight", "mean", "scatter", "cross"):
+        assert_array_equal(getattr(a.sums, kind), getattr(b.sums, kind), strict=True)
+    assert_array_equal(a.shares, b.shares, strict=True)
     assert_array_equal(a.column_index, b.column_index, strict=True)
 
 
@@ -572,7 +599,7 @@ def test_a_damaged_number_is_refused(summary, tmp_path):
     path = tmp_path / "moments.npz"
     summary.save(path)
     content = bytearray(path.read_bytes())
-    place = content.index(summary.negative.mean.tobytes())
+    place = content.index(summary.sums.mean.tobytes())
     content[place + 9] ^= 1
     path.write_bytes(content)
     with pytest.raises(ValueError, match="does not hold class moments"):
@@ -582,23 +609,24 @@ def test_a_damaged_number_is_refused(summary, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"format": 2}, "format 2 is not known"),
+        ({"format": 1}, "format 1 is not known"),
         ({"format": None}, "format"),
-        ({"negative_scatter": None}, "negative_scatter"),
-        ({"positive_mean": np.zeros(4)}, "do not fit"),
-        ({"positive_mean": np.zeros((5, 1))}, "do not fit"),
-        ({"negative_mean": np.zeros(6)}, "do not fit"),
-        ({"negative_scatter": np.zeros(4)}, "do not fit"),
-        ({"positive_cross": np.zeros((3, 5))}, "do not fit"),
-        ({"negative_cross": np.zeros((2, 4))}, "do not fit"),
-        ({"positive_weight": np.ones(2)}, ""),
-        ({"column_index": np.array([[0, 3]])}, "one-dimensional array of column numbers"),
+        ({"scatter": None}, "scatter"),
+        ({"mean": np.zeros((2, 4))}, "do not fit"),
+        ({"mean": np.zeros((2, 5, 1))}, "do not fit"),
+        ({"mean": np.zeros(6)}, "do not fit"),
+        ({"scatter": np.zeros((2, 4))}, "do not fit"),
+        ({"cross": np.zeros((2, 3, 5))}, "do not fit"),
+        ({"cross": np.zeros((2, 2, 4))}, "do not fit"),
+        ({"weight": np.ones((2, 2))}, "do not fit"),
+        ({"shares": np.ones(2)}, "do not fit"),
+        ({"column_index": np.array([[0, 3]])}, ""),
         ({"column_index": np.array([3, 0])}, "do not fit"),
         ({"column_index": np.array([0, 5])}, "column 5 does not exist"),
         ({"column_index": np.array([-1, 3])}, "column -1 does not exist"),
         ({"column_index": np.array([0.0, 3.0])}, "one-dimensional array of column numbers"),
-        ({"positive_mean": np.array(["a"] * 5)}, "do not fit"),
-        ({"positive_mean": np.array([None] * 5)}, "pickle"),
+        ({"mean": np.array([["a"] * 5] * 2)}, "do not fit"),
+        ({"mean": np.array([[None] * 5] * 2)}, "pickle"),
     ],
 )
 def test_an_inconsistent_file_is_refused(summary, tmp_path, changes, reason):
@@ -664,7 +692,6 @@ def test_input_is_refused_with_a_reason(X, y, weight, message):
 @pytest.mark.parametrize("y", [Y6, Y6.astype(bool), Y6 * 2.0 - 1, (Y6 * 2 - 1).tolist()])
 def test_labels_are_positive_where_greater_than_zero(y):
     moments = class_moments(X6, y)
-    assert_array_equal(moments.positive, [False, True] * 3)
     assert_array_equal(moments.means, [X6[1::2].mean(axis=0), X6[::2].mean(axis=0)])
 
 
@@ -672,5 +699,4 @@ def test_nothing_of_the_size_of_a_sparse_table_is_made():
     # 10 000 × 20 000 doubles would be 1.6 GB; nothing here takes more than a few columns of it.
     X = sp.random_array((10_000, 20_000), density=1e-4, format="csr", rng=0)
     moments = class_moments(X, np.arange(10_000) % 2)
-    assert isinstance(moments, SparseMoments)
     assert moments.columns([5, 7]).shape == (20_000, 2)

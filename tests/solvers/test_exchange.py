@@ -14,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sparseauc import minimise_on_support
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import base, class_moments
-from sparseauc.moments.base import NotGathered, StandardisedGram
+from sparseauc.moments.base import StandardisedGram
+from sparseauc.moments.chunked import NotGathered
 from sparseauc.solvers import working_set
 from sparseauc.solvers.exchange import make_state, moves, sweeps
 from sparseauc.solvers.exchange.state import explained

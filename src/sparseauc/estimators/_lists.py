@@ -22,7 +22,8 @@ from ..defaults import LENGTHS, ROWS_FOR_LENGTHS
 from ..errors import InputError
 from ..folds import SplitPlan
 from ..limits import Limits, budgets_to_try
-from ..moments.base import NotGathered, Quadratic, StandardisedGram
+from ..moments.base import Quadratic, StandardisedGram
+from ..moments.chunked import NotGathered
 from ..outcome import Outcome
 from ..path import ChosenList, check_lengths, choose_list, spread_budgets, whole_numbers
 from ..rules import ChanceWarning, score_by_others

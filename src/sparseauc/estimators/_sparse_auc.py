@@ -9,7 +9,7 @@ from ..chunks import Chunks, score_chunks
 from ..defaults import CALIBRATION_RIDGE
 from ..errors import InputError
 from ..limits import Limits
-from ..moments import ClassMoments, StratifiedMoments
+from ..moments import Moments
 from ..outcome import Outcome
 from ..solvers.logistic import logistic_regression
 from ..strata import Weighting
@@ -111,7 +111,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
     (2000, 5)
     """
 
-    moments_: ClassMoments | StratifiedMoments
+    moments_: Moments
 
     _reads_chunks = True
     _reads_maps_in_chunks = True
@@ -179,7 +179,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
     @checks_parameters()
     def fit_moments(
         self,
-        moments: ClassMoments | StratifiedMoments,
+        moments: Moments,
         *,
         classes: Any = (0, 1),
         feature_names: Any = None,
@@ -191,9 +191,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
         Parameters
         ----------
-        moments : ClassMoments or StratifiedMoments
-            As ``class_moments(X, y).summary(columns)`` gives, or ``ClassMoments.load``; or those of
-            several strata, as ``StratifiedMoments([one, other])``, which are compared within only.
+        moments : ClassMoments
+            As ``class_moments`` or ``ClassMoments.load`` gives; or those of several strata, as
+            ``ClassMoments.of_strata([one, other])``, which are compared within only.
         classes : array-like of shape (2,), default=(0, 1)
             Labels of the negatives and of the positives.
         feature_names : array-like of str, optional
@@ -208,8 +208,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         >>> from sparseauc import SparseAUCClassifier, class_moments
         >>> from sparseauc.datasets import make_outbreak
         >>> X, y = make_outbreak(n=2000, d=100, k=5, mu=1.0, random_state=0)
-        >>> one = class_moments(X[:800], y[:800]).summary(range(100))
-        >>> other = class_moments(X[800:], y[800:]).summary(range(100))
+        >>> one = class_moments(X[:800], y[:800])
+        >>> other = class_moments(X[800:], y[800:])
         >>> model = SparseAUCClassifier(k=5).fit_moments(one + other, classes=(-1, 1))
         >>> int(model.get_support().sum())
         5
@@ -230,7 +230,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         if names is not None:
             self.feature_names_in_ = names
         self.moments_ = moments
-        if isinstance(moments, StratifiedMoments):
+        if moments.shares.size > 1:
             self.n_strata_ = moments.shares.size
         limits = check_limits(self, _missing(moments))
         fit_list(self, moments, np.float64, limits, one_thread=True)
@@ -284,7 +284,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         return self
 
 
-def _missing(moments: ClassMoments | StratifiedMoments) -> Indices:
+def _missing(moments: Moments) -> Indices:
     """Columns whose column of H moments do not carry."""
     return np.setdiff1d(np.arange(moments.n_features), moments.column_index)
 

@@ -10,23 +10,16 @@ from ..errors import InputError
 from ..strata import Strata, Weighting
 from ..utils.types import Array, Mask
 from .base import ColumnError
-from .cells import ClassMoments, ClassPart, Moments, StratifiedMoments
-from .chunked import ChunkedMoments, chunked_moments
-from .sparse import SparseMoments
-from .table import DenseMoments, scale_weights
+from .cells import ClassMoments, Moments, OnDemand
+from .chunked import chunked_moments
+from .rows import Division, check_means, rows_in_cells
 
-__all__ = [
-    "ChunkedMoments",
-    "ClassMoments",
-    "ClassPart",
-    "ColumnError",
-    "DenseMoments",
-    "Moments",
-    "SparseMoments",
-    "StratifiedMoments",
-    "class_moments",
-    "scale_weights",
-]
+__all__ = ["ClassMoments", "ColumnError", "Moments", "OnDemand", "class_moments", "scale_weights"]
+
+# Exponents of weights that are taken as they are: their sums, and squares of these, are numbers.
+_ORDINARY_WEIGHTS = 200
+# Means by cell of a table in memory, at most; several such arrays are kept.
+_MOST_MEANS = 2**27
 
 
 def class_moments(
@@ -36,10 +29,11 @@ def class_moments(
     *,
     strata: Any = None,
     stratum_weights: Weighting = "pairs",
-) -> Moments:
+) -> OnDemand:
     """Moments of a table, computed when asked for; X is not copied.
 
-    A chunk may hold one class only: its ``summary()`` merges with others.
+    Those of several tables with the same columns are added, ``a + b``; a table may hold one class
+    only.
 
     Parameters
     ----------
@@ -94,7 +88,7 @@ def moments_of(
     strata: Strata | None = None,
     *,
     solver: bool = False,
-) -> Moments:
+) -> OnDemand:
     """Moments of rows that were checked, in memory or in chunks.
 
     For a solver, what was not gathered of chunks raises ``NotGathered``.
@@ -102,12 +96,38 @@ def moments_of(
     unit = 1.0
     if weight is not None:
         weight, unit = scale_weights(weight)
-    moments: Moments
     if isinstance(X, Chunks):
         moments = chunked_moments(X, positive, weight, strata, solver=solver)
-    elif hasattr(X, "tocsr"):
-        moments = SparseMoments(X.tocsr(), positive, weight, strata)
-    else:
-        moments = DenseMoments(np.asarray(X), positive, weight, strata)
-    moments.weight_unit = unit
-    return moments
+        moments.weight_unit = unit
+        return moments
+    n, d = X.shape
+    code = np.zeros(n, np.int32)
+    shares = np.ones(1)
+    if strata is not None:
+        strata = strata.with_both_classes(positive, weight)
+        code = strata.code.astype(np.int32)
+        shares = strata.shares(strata.class_weights(positive, weight))
+        if 2 * shares.size * d > _MOST_MEANS:
+            raise InputError(
+                f"the means of {shares.size} strata in {d} columns would fill the memory: give "
+                "coarser strata, or choose among fewer columns"
+            )
+    cell = np.where(code >= 0, 2 * code + ~positive, np.int32(-1))
+    division = Division.by_cell(cell, weight, 2 * shares.size)
+    rows = rows_in_cells(X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), division)
+    check_means(X, rows.means)
+    return OnDemand(rows, shares, unit)
+
+
+def scale_weights(weight: Array) -> tuple[Array, float]:
+    """Weights, divided by a power of two where they are huge or tiny, and that power.
+
+    Nothing depends on the scale of the weights but their sums.
+    """
+    exponent = int(np.frexp(weight.max(initial=0.0))[1]) - 1
+    if abs(exponent) <= _ORDINARY_WEIGHTS:
+        return weight, 1.0
+    # Twice, as the power for the smallest numbers is itself too large for one.
+    half = exponent // 2
+    scaled: Array = np.ldexp(np.ldexp(weight, -half), half - exponent)
+    return scaled, float(np.ldexp(1.0, exponent))

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from ..utils.arrays import explain_out_of_memory, import_torch, to_host
 from ..utils.types import Array, Indices
-from .cells import ClassPart
+from .cells import Cell
 
 # Numbers centred at a time: a tile of double precision takes eight times as many bytes.
 _TILE_NUMBERS = {"cuda": 2**28, "cpu": 2**21}
 
 
-def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassPart:
+def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> Cell:
     """Moments of some rows, all of one class."""
     torch = import_torch()
     # Sums are taken about the first row: a column of one value has exactly that value as its mean.
@@ -32,24 +32,24 @@ def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> ClassP
     # What rounding left of the deviations' sum, which is zero in exact arithmetic.
     scatter -= left**2 / total
     cross -= torch.outer(left[beside(columns, X)] / total, left)
-    return ClassPart(total, to_host(mean), to_host(scatter.clamp(min=0.0)), to_host(cross))
+    return Cell(total, to_host(mean), to_host(scatter.clamp(min=0.0)), to_host(cross))
 
 
 def sum_products(
-    products: Any, numbers: Sequence[tuple[int, int]], factors: Array, index: Indices, others: Any
+    products: Any, counts: Sequence[tuple[int, float]], rows: Indices, others: Indices | None
 ) -> Array:
-    """Add up products by part and class, each times its factor: some rows of them, some columns.
+    """Add up products by cell, each times what it counts: some rows of them, some columns.
 
     All in a few operations: solvers in other threads would delay each of many.
     """
     torch = import_torch()
-    by_cell = np.zeros(products.shape[:2])
-    by_cell[tuple(np.transpose(numbers))] = factors
-    where = beside(index, products)
-    if not isinstance(others, slice):
-        where, others = where[:, None], beside(others, products)
-    chosen = products.flatten(0, 1)[:, where, others]
-    return to_host(torch.tensordot(beside(by_cell.ravel(), products), chosen, 1))
+    by_cell = np.zeros(products.shape[0])
+    for number, count in counts:
+        by_cell[number] = count
+    chosen = products[:, beside(rows, products)]
+    if others is not None:
+        chosen = chosen[:, :, beside(others, products)]
+    return to_host(torch.tensordot(beside(by_cell, products), chosen, 1))
 
 
 def beside(numbers: npt.NDArray[Any], X: Any) -> Any:

@@ -8,9 +8,8 @@ Class moments (``cells``) and the pairs of times to event (``pairs``) are quadra
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +17,6 @@ import numpy.typing as npt
 from ..errors import InputError
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
-
-if TYPE_CHECKING:
-    from .chunked import GatheredMoments
 
 # Rows of H computed at a time where many are needed.
 BATCH = 16
@@ -30,51 +26,6 @@ _KEPT_NUMBERS = 2**23
 WHOLE_NUMBERS = 2**20
 # Deviations whose squares keep their digits.
 _LEAST = 2.0**-505
-
-
-class NotGathered(Exception):
-    """A solver asks for parts of H that another pass over the rows must gather first.
-
-    Attributes
-    ----------
-    rows : set of int
-        Columns whose rows of H are missing.
-    block : set of int
-        Columns of which H is missing among themselves and with those gathered before.
-    ahead : dict
-        Columns whose rows may be asked for next, with their ranks: they are gathered in the same
-        pass where memory allows.
-    source : GatheredMoments, optional
-        Where they are gathered.
-    """
-
-    def __init__(
-        self,
-        rows: Iterable[int] = (),
-        block: Iterable[int] = (),
-        source: GatheredMoments | None = None,
-        *,
-        ahead: Iterable[int] = (),
-    ) -> None:
-        self.rows, self.block, self.source = set(rows), set(block), source
-        self.ahead = {column: rank for rank, column in enumerate(ahead)}
-        super().__init__(f"{len(self.rows)} rows of H and a block of {len(self.block)} are missing")
-
-    def __or__(self, other: NotGathered) -> NotGathered:
-        source = other.source if self.source is None else self.source
-        both = NotGathered(self.rows | other.rows, self.block | other.block, source)
-        both.ahead = other.ahead | self.ahead
-        for column in self.ahead.keys() & other.ahead.keys():
-            both.ahead[column] = min(self.ahead[column], other.ahead[column])
-        return both
-
-    def __bool__(self) -> bool:
-        return bool(self.rows or self.block)
-
-    def gather(self, *, single: bool = False) -> None:
-        """Read the rows once for all that is missing; see ``GatheredMoments.gather``."""
-        assert self.source is not None
-        self.source.gather(self, single=single)
 
 
 class Quadratic(ABC):

@@ -7,21 +7,21 @@ With the class means and covariances (each divided by its class's total weight),
 Where only pairs within strata count, S₊ and S₋ are means of those within each, δ is the mean of the
 strata's δ_s, and H = S₊ + S₋ + Σ π_s δ_sδ_sᵀ. Without strata there is one.
 
-Providers differ in where products come from: ``DenseMoments`` and ``SparseMoments`` refer to a
-table in memory, ``ClassMoments`` and ``StratifiedMoments`` are numbers without rows,
-``ChunkedMoments`` are gathered in passes over the rows.
+``ClassMoments`` are numbers without rows, which are added, saved and loaded. ``OnDemand`` computes
+products of columns from rows, wherever they are, when a solver asks for them.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
 import operator
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -33,18 +33,111 @@ from ..utils.types import Array, Indices, Mask
 from .base import WHOLE_NUMBERS, Quadratic
 
 # Version of the file layout written by ``ClassMoments.save``.
-_FORMAT = 1
+_FORMAT = 2
 # Weights summed in another order differ by rounding: a remainder this small is none.
 _ROUNDING = 1e-9
 # Total weights whose products with squares of ordinary numbers keep their digits.
 _LIGHTEST = 2.0**-900
+# Bytes of a summary up to which it has all of H unless columns are named.
+_MOST_BYTES = 2**30
+
+
+class Cell(NamedTuple):
+    """Additive moments of the rows of one cell."""
+
+    weight: float
+    mean: Array  # (d,)
+    scatter: Array  # Σ w (x − mean)², (d,)
+    cross: Array  # Σ w (x_c − mean_c)(x − mean) of q columns c, (q, d)
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """Additive moments of several cells.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_cells,)
+        Total sample weight (the number of rows without weights).
+    mean : ndarray of shape (n_cells, d)
+    scatter : ndarray of shape (n_cells, d)
+        Σ w (x − mean)², column by column.
+    cross : ndarray of shape (n_cells, q, d)
+        Σ w (x_c − mean_c)(x − mean) for the q columns c taken along.
+    """
+
+    weight: Array
+    mean: Array
+    scatter: Array
+    cross: Array
+
+    @classmethod
+    def empty(cls, n_cells: int, n_features: int, n_columns: int = 0) -> Self:
+        """Moments of no rows."""
+        shape = n_cells, n_features
+        cross = np.zeros((n_cells, n_columns, n_features))
+        return cls(np.zeros(n_cells), np.zeros(shape), np.zeros(shape), cross)
+
+    @property
+    def variances(self) -> Array:
+        """Variance of each column, 0 without rows."""
+        return self.scatter / np.where(self.weight > 0, self.weight, 1.0)[:, None]
+
+    def cells(self) -> Iterable[tuple[int, Cell]]:
+        """Go through the cells that have rows."""
+        for number in np.flatnonzero(self.weight).tolist():
+            yield (
+                number,
+                Cell(
+                    float(self.weight[number]),
+                    self.mean[number],
+                    self.scatter[number],
+                    self.cross[number],
+                ),
+            )
+
+    def add(self, number: int, cell: Cell, columns: Indices, sign: int = 1) -> None:
+        """Add (``sign=1``) or take away (``sign=-1``) rows of a cell, in place.
+
+        Means are moved by their difference rather than recovered from raw sums, so that a large
+        offset common to all rows costs no digits.
+        """
+        old = float(self.weight[number])
+        weight = old + sign * cell.weight
+        if weight <= _ROUNDING * old:
+            for array in (self.weight, self.mean, self.scatter, self.cross):
+                array[number] = 0.0
+            return
+        share = sign * cell.weight / weight
+        gap = cell.mean - self.mean[number]
+        self.weight[number] = weight
+        self.mean[number] += share * gap
+        scatter = self.scatter[number]
+        cross = self.cross[number]
+        with np.errstate(over="ignore", invalid="ignore"):  # columns too large are refused by name
+            scatter += sign * cell.scatter
+            cross += sign * cell.cross
+            if old > 0:
+                # The between-parts term of a merge has weight n_a·n_b / (n_a + n_b); for a
+                # subtraction the rest plays the part of a, which gives the same expression with
+                # the sign of n_b.
+                scatter += old * share * gap**2
+                cross += np.outer(old * share * gap[columns], gap)
+        # What is left of a variance cannot be negative; rounding can make it so.
+        np.maximum(scatter, 0.0, out=scatter)
+
+    def combine(self, other: CellSums, columns: Indices, sign: int = 1) -> CellSums:
+        """Add or take away the rows of all cells."""
+        total = copy.deepcopy(self)
+        for number, cell in other.cells():
+            total.add(number, cell, columns, sign)
+        return total
 
 
 class Moments(Quadratic):
     """What a solver may ask, from the moments of the cells.
 
-    Cell 2s holds the positives of stratum s, cell 2s + 1 its negatives. A provider sets the
-    attributes and has the methods ``within`` and ``cross``.
+    Cell 2s holds the positives of stratum s, cell 2s + 1 its negatives.
 
     Attributes
     ----------
@@ -56,28 +149,39 @@ class Moments(Quadratic):
         Zeros for a cell without rows.
     varies : ndarray of bool of shape (d,)
         False for columns that hold one value in every row that counts, stratum by stratum.
-    weight_unit : float
-        What the weights were divided by: 1, or a power of two where they are huge or tiny.
     """
 
-    weights: tuple[float, float]
-    shares: Array
-    cell_means: Array
-    cell_variances: Array
-    weight_unit: float = 1.0
-
-    @abstractmethod
-    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
-        """Σ w (x_c − mean_c)(x − mean) of each class for the q columns c, of shape (q, d)."""
+    def __init__(
+        self, weight: Array, shares: Array, means: Array, variances: Array, varies: Mask | None
+    ) -> None:
+        positive, negative = weight.reshape(-1, 2).sum(axis=0).tolist()
+        self.weights: tuple[float, float] = (positive, negative)
+        self.shares = shares
+        self.cell_means = means
+        self.cell_variances = variances
+        if varies is None:
+            varies = (variances > 0).any(axis=0) | (means[::2] != means[1::2]).any(axis=0)
+        self.varies = varies
+        self.n_features = means.shape[1]
 
     @abstractmethod
     def within(self, columns: Indices, others: Indices | None = None) -> Array:
         """S₊ + S₋ of some columns with others, in double precision, or with all columns."""
 
-    @cached_property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return int(self.cell_means.shape[1])
+    @abstractmethod
+    def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
+        """Numbers without rows, with the products of all columns or of some.
+
+        Parameters
+        ----------
+        columns : array-like of int, optional
+            The columns of H to take along; only these can be chosen later.
+        """
+
+    @property
+    def column_index(self) -> Indices:
+        """The columns of H that can be given, ascending."""
+        return np.arange(self.n_features)
 
     @cached_property
     def differences(self) -> Array:
@@ -111,12 +215,6 @@ class Moments(Quadratic):
         return self._by_class(self.cell_variances)
 
     @property
-    def scatters(self) -> tuple[Array, Array]:
-        """Σ w (x − mean)² of each class, column by column."""
-        positive, negative = self._by_class(self.cell_variances)
-        return positive * self.weights[0], negative * self.weights[1]
-
-    @property
     def ratio(self) -> float:
         """Share r of the positives, by weight."""
         positive, negative = self.weights
@@ -134,7 +232,7 @@ class Moments(Quadratic):
 
         With strata it is that within them.
         """
-        r = self.weights[0] / (self.weights[0] + self.weights[1])
+        r = self.ratio
         positive, negative = self.variances
         between = self.shares @ self.differences**2
         return np.sqrt(r * positive + (1 - r) * negative + r * (1 - r) * between)
@@ -153,20 +251,19 @@ class Moments(Quadratic):
 
     def columns(self, columns: npt.ArrayLike) -> Array:
         """Columns of H, of shape (d, q)."""
-        index = self._check_columns(columns)
-        self.check_both_classes()
-        rows_of_h = self.within(index)
-        differences = self.differences
-        for row, factors in zip(rows_of_h, differences[:, index].T * self.shares, strict=True):
-            row += factors @ differences
-        return rows_of_h.T
+        return self._products(self._check_columns(columns)).T
 
     def block(self, columns: Indices, others: Indices) -> Array:
         """H of some columns with others, of shape (columns, others)."""
+        return self._products(columns, others)
+
+    def _products(self, columns: Indices, others: Indices | None = None) -> Array:
+        """H of some columns with others, or with all."""
         differences = self.differences
-        block: Array = self.within(columns, others)
-        block += (differences[:, columns].T * self.shares) @ differences[:, others]
-        return block
+        products = self.within(columns, others)
+        across = differences if others is None else differences[:, others]
+        products += (differences[:, columns].T * self.shares) @ across
+        return products
 
     def loss(self, w: npt.ArrayLike) -> float:
         """F(w) = Σ π_s (1 + w·δ_s)² + wᵀ(S₊ + S₋)w, from the columns where w is not zero."""
@@ -175,10 +272,6 @@ class Moments(Quadratic):
         values = vector[support]
         spread = values @ self.within(support, support) @ values
         return float(self.shares @ (1.0 + self.differences[:, support] @ values) ** 2 + spread)
-
-    def carefully(self) -> Moments:
-        """Give the same moments, with whatever can be done about rounding."""
-        return self
 
     def rounding(self) -> tuple[float, Array]:
         """How far δ and H may be from those of the rows in exact arithmetic.
@@ -191,12 +284,9 @@ class Moments(Quadratic):
             m products is off by m·eps/2 times the sum of their magnitudes, whatever the order, and
             that sum is at most the root of both sums of squares (Cauchy and Schwarz).
         """
-        deviations, about = np.sqrt(self.cell_variances), np.abs(self.cell_means)
-        magnitudes = deviations[::2] + deviations[1::2] + about[::2] + about[1::2]
-        return self._rounding(self._terms, magnitudes)
-
-    def _rounding(self, terms: int, magnitudes: Array) -> tuple[float, Array]:
-        """``rounding``, given the numbers added up for a moment and magnitudes by stratum."""
+        terms, about = self._summands()
+        size = np.sqrt(self.cell_variances) + about
+        magnitudes = size[::2] + size[1::2] + np.abs(self.differences)
         if self.shares.size == 1:
             return (4.0 * terms + 32.0) * self.precision, 1.01 * magnitudes[0]
         # Sums over strata of products are at most the root of both sums of squares, and what
@@ -204,32 +294,18 @@ class Moments(Quadratic):
         unit = (8.0 * (terms + self.shares.size) + 64.0) * self.precision
         return unit, 1.01 * np.sqrt(self.shares @ magnitudes**2)
 
-    @property
-    def _terms(self) -> int:
-        """Numbers added up for a moment; those of a summary are taken as they stand."""
-        return 8
+    def _summands(self) -> tuple[int, Array]:
+        """Numbers added up for a moment, and how far from zero they lie besides deviations.
 
-    def summary(self, columns: npt.ArrayLike = ()) -> ClassMoments:
-        """Numbers without rows; ``columns`` names the columns of H to take along."""
-        if self.shares.size > 1:
-            raise InputError(
-                "moments within strata are not merged: summarise the rows of each stratum, and "
-                "bring the summaries together with StratifiedMoments"
-            )
-        index = np.unique(self._check_columns(columns))
-        unit = self.weight_unit
-        for weight in self.weights:
-            if weight and not _LIGHTEST < weight * unit < 1 / _LIGHTEST:
-                raise InputError(
-                    "weights this large or small leave no numbers to merge: multiply all weights, "
-                    "of these rows and others, by a constant"
-                )
-        parts = zip(self.weights, self.means, self.scatters, self.cross(index), strict=True)
-        positive, negative = (
-            ClassPart(weight * unit, mean, scatter * unit, cross * unit)
-            for weight, mean, scatter, cross in parts
-        )
-        return ClassMoments(positive, negative, index)
+        Those of a summary are taken as they stand.
+        """
+        return 8, np.abs(self.cell_means)
+
+    def __add__(self, other: Moments) -> ClassMoments:
+        return self.summary().combine(other.summary(), 1)
+
+    def __sub__(self, other: Moments) -> ClassMoments:
+        return self.summary().combine(other.summary(), -1)
 
     def _check_columns(self, columns: npt.ArrayLike) -> Indices:
         index = np.asarray(columns, dtype=np.int64 if np.size(columns) == 0 else None)
@@ -246,65 +322,13 @@ class Moments(Quadratic):
                 raise InputError(f"these moments hold no {name} rows: merge in some that do")
 
 
-@dataclass(frozen=True)
-class ClassPart:
-    """Additive moments of one class.
-
-    Attributes
-    ----------
-    weight : float
-        Total sample weight (the number of rows without weights).
-    mean : ndarray of shape (d,)
-    scatter : ndarray of shape (d,)
-        Σ w (x − mean)², column by column.
-    cross : ndarray of shape (q, d)
-        Σ w (x_c − mean_c)(x − mean) for the q columns c taken along.
-    """
-
-    weight: float
-    mean: Array
-    scatter: Array
-    cross: Array
-
-    @property
-    def variance(self) -> Array:
-        """Variance of each column, 0 without rows."""
-        return self.scatter / (self.weight or 1.0)
-
-    def combine(self, other: ClassPart, columns: Indices, sign: int) -> ClassPart:
-        """Add (``sign=1``) or take away (``sign=-1``) rows summarised by ``other``.
-
-        Means are moved by their difference rather than recovered from raw sums, so that a large
-        offset common to all rows costs no digits.
-        """
-        if other.weight == 0.0:
-            return self
-        if self.weight == 0.0 and sign > 0:
-            return other
-        weight = self.weight + sign * other.weight
-        if weight <= _ROUNDING * self.weight:
-            nothing = np.zeros_like(self.mean)
-            return ClassPart(0.0, nothing, nothing, np.zeros_like(self.cross))
-        gap = other.mean - self.mean
-        mean = self.mean + gap * (sign * other.weight / weight)
-        # The between-parts term of a merge has weight n_a·n_b / (n_a + n_b); for a subtraction the
-        # rest plays the part of a, which gives the same expression with the sign of n_b.
-        between = sign * self.weight * other.weight / weight
-        with np.errstate(over="ignore", invalid="ignore"):  # columns too large are refused by name
-            scatter = self.scatter + sign * other.scatter + between * gap**2
-            cross = self.cross + sign * other.cross + between * np.outer(gap[columns], gap)
-        # What is left of a variance cannot be negative; rounding can make it so.
-        return ClassPart(weight, mean, np.maximum(scatter, 0.0), cross)
-
-
-@dataclass(frozen=True)
 class ClassMoments(Moments):
-    """Moments of both classes as plain numbers: merge, subtract, save, load.
+    """Moments of both classes as plain numbers: add, subtract, save, load.
 
     Attributes
     ----------
-    positive, negative : ClassPart
-        The additive moments of each class.
+    sums : CellSums
+        The additive moments of the positives and of the negatives, of every stratum.
     column_index : ndarray of shape (q,)
         The columns of H that can be given, ascending.
 
@@ -313,21 +337,26 @@ class ClassMoments(Moments):
     >>> import numpy as np
     >>> from sparseauc.moments import class_moments
     >>> X, y = np.arange(12.0).reshape(6, 2) ** 2, np.array([1, -1, -1, 1, -1, 1])
-    >>> whole = class_moments(X, y).summary(columns=[0, 1])
-    >>> parts = [class_moments(X[i::2], y[i::2]).summary(columns=[0, 1]) for i in range(2)]
-    >>> merged = parts[0] + parts[1]
+    >>> whole = class_moments(X, y)
+    >>> merged = class_moments(X[:3], y[:3]) + class_moments(X[3:], y[3:])
     >>> bool(np.allclose(whole.columns([0, 1]), merged.columns([0, 1])))
     True
     """
 
-    positive: ClassPart
-    negative: ClassPart
-    column_index: Indices = field(default_factory=lambda: np.empty(0, np.int64))
+    def __init__(
+        self, sums: CellSums, column_index: Indices, weighting: Weighting = "pairs"
+    ) -> None:
+        shares = np.ones(1)
+        if sums.weight.size > 2:
+            shares = pair_shares(sums.weight.reshape(-1, 2).T, weighting)
+        super().__init__(sums.weight, shares, sums.mean, sums.variances, None)
+        self.sums = sums
+        self._column_index = column_index
 
-    @cached_property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.positive.mean.size
+    @property
+    def column_index(self) -> Indices:
+        """The columns of H that can be given, ascending."""
+        return self._column_index
 
     @property
     def is_whole(self) -> bool:  # type: ignore[override]
@@ -335,76 +364,94 @@ class ClassMoments(Moments):
         d = self.n_features
         return self.column_index.size == d and d**2 <= WHOLE_NUMBERS
 
-    @property
-    def weights(self) -> tuple[float, float]:  # type: ignore[override]
-        """Total sample weight of each class."""
-        return self.positive.weight, self.negative.weight
-
-    @cached_property
-    def shares(self) -> Array:  # type: ignore[override]
-        """One stratum counts all."""
-        return np.ones(1)
-
-    @cached_property
-    def cell_means(self) -> Array:  # type: ignore[override]
-        """Mean of each class."""
-        return np.array([self.positive.mean, self.negative.mean])
-
-    @cached_property
-    def cell_variances(self) -> Array:  # type: ignore[override]
-        """Variances within each class."""
-        return np.array([self.positive.variance, self.negative.variance])
-
-    @property
-    def scatters(self) -> tuple[Array, Array]:
-        """Σ w (x − mean)² of each class, column by column."""
-        return self.positive.scatter, self.negative.scatter
-
-    @cached_property
-    def varies(self) -> Mask:
-        """False for columns that hold one value in every row."""
-        sides = self.positive, self.negative
-        varies: Mask = sides[0].mean != sides[1].mean
-        for side in sides:
-            varies |= side.scatter > 0
-        return varies
-
     @classmethod
-    def merge(cls, parts: Iterable[ClassMoments]) -> ClassMoments:
+    def merge(cls, parts: Iterable[Moments]) -> ClassMoments:
         """Sum of several summaries over the same columns."""
-        every = list(parts)
+        every = [part.summary() for part in parts]
         if not every:
             raise InputError("nothing to merge: give at least one summary")
         return functools.reduce(operator.add, every)
 
-    def __add__(self, other: ClassMoments) -> ClassMoments:
-        return self._combine(other, 1)
+    @classmethod
+    def of_strata(cls, parts: Sequence[Moments], weighting: Weighting = "pairs") -> ClassMoments:
+        """Bring several strata together, which are compared within and never with each other.
 
-    def __sub__(self, other: ClassMoments) -> ClassMoments:
-        for name in ("positive", "negative"):
-            mine, theirs = getattr(self, name).weight, getattr(other, name).weight
-            if theirs > mine * (1 + _ROUNDING):
+        F is the mean of theirs, F(w) = Σ π_s F_s(w), and every part of it is the mean of their
+        parts. So hospitals that measure differently send their summaries.
+
+        Parameters
+        ----------
+        parts : sequence of Moments
+            Of each stratum. Those without rows of both classes count nothing.
+        weighting : {"pairs", "equal"}, default="pairs"
+            Whether strata count by their number of pairs, or all the same.
+
+        Examples
+        --------
+        >>> from sparseauc import ClassMoments, SparseAUCClassifier, class_moments
+        >>> from sparseauc.datasets import make_outbreak
+        >>> X, y = make_outbreak(n=2000, d=20, k=5, mu=1.0, random_state=0)
+        >>> one = class_moments(X[:800], y[:800])
+        >>> other = class_moments(X[800:], y[800:])
+        >>> moments = ClassMoments.of_strata([one, other])
+        >>> model = SparseAUCClassifier(k=5).fit_moments(moments, classes=(-1, 1))
+        >>> int(model.get_support().sum())
+        5
+        """
+        for part in parts:
+            if part.n_features != parts[0].n_features:
                 raise InputError(
-                    f"cannot subtract {theirs:g} {name} rows from {mine:g}: not a part of these"
+                    f"strata of {parts[0].n_features} and {part.n_features} columns do not combine"
                 )
-        return self._combine(other, -1)
+        counted = [part.summary() for part in parts if min(part.weights) > 0]
+        if not counted:
+            raise InputError("none of these strata holds rows of both classes")
+        common = functools.reduce(np.intersect1d, [part.column_index for part in counted])
+        strata = [vars(part.summary(common).sums) for part in counted]
+        arrays = {f.name: np.concatenate([one[f.name] for one in strata]) for f in fields(CellSums)}
+        return cls(CellSums(**arrays), common, weighting)
 
-    def _combine(self, other: ClassMoments, sign: int) -> ClassMoments:
+    def combine(self, other: ClassMoments, sign: int) -> ClassMoments:
+        """Add or take away the rows of other summaries."""
         if self.n_features != other.n_features:
             raise InputError(
                 f"moments over {self.n_features} and {other.n_features} columns do not combine"
             )
         if not np.array_equal(self.column_index, other.column_index):
             raise InputError("moments that carry different columns of H do not combine")
-        return ClassMoments(
-            self.positive.combine(other.positive, self.column_index, sign),
-            self.negative.combine(other.negative, self.column_index, sign),
-            self.column_index,
-        )
+        if self.shares.size + other.shares.size > 2:
+            raise InputError(
+                "moments within strata are not merged: merge those of each stratum, and bring them "
+                "together with ClassMoments.of_strata"
+            )
+        if sign < 0:
+            pairs = zip(("positive", "negative"), self.weights, other.weights, strict=True)
+            for name, mine, theirs in pairs:
+                if theirs > mine * (1 + _ROUNDING):
+                    raise InputError(
+                        f"cannot subtract {theirs:g} {name} rows from {mine:g}: not a part of these"
+                    )
+        sums = self.sums.combine(other.sums, self.column_index, sign)
+        return ClassMoments(sums, self.column_index)
 
-    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
-        """Σ w (x_c − mean_c)(x − mean) of each class, for columns c that were taken along."""
-        index = self._check_columns(columns)
+    def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
+        """Keep all columns of H, or some of those taken along."""
+        if columns is None:
+            return self
+        index = np.unique(self._check_columns(columns))
+        sums = CellSums(
+            self.sums.weight,
+            self.sums.mean,
+            self.sums.scatter,
+            self.sums.cross[:, self._places(index)],
+        )
+        selected = copy.copy(self)
+        selected.sums = sums
+        selected._column_index = index
+        return selected
+
+    def _places(self, index: Indices) -> Indices:
+        """Where products of columns are that were taken along."""
         place = np.searchsorted(self.column_index, index)
         known = place < self.column_index.size
         known[known] = self.column_index[place[known]] == index[known]
@@ -413,21 +460,23 @@ class ClassMoments(Moments):
                 f"column {index[~known][0]} of H was not taken along; "
                 "name it in summary(columns=…) when the rows are read"
             )
-        return self.positive.cross[place], self.negative.cross[place]
+        return place
 
     def within(self, columns: Indices, others: Indices | None = None) -> Array:
         """S₊ + S₋ of some columns with others, or with all."""
-        positive, negative = self.cross(columns)
-        rows = positive / self.weights[0] + negative / self.weights[1]
-        return rows if others is None else rows[:, others]
+        weight = np.where(self.sums.weight > 0, self.sums.weight, 1.0)
+        factors = np.repeat(self.shares, 2) / weight
+        places = self._places(columns)
+        if others is None:
+            products = self.sums.cross[:, places]
+        else:
+            products = self.sums.cross[:, places[:, None], others]
+        return np.tensordot(factors, products, 1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an ``.npz`` file, whole or not at all."""
-        arrays: dict[str, Any] = {"format": _FORMAT, "column_index": self.column_index}
-        for name in ("positive", "negative"):
-            part = getattr(self, name)
-            arrays |= {f"{name}_{f.name}": getattr(part, f.name) for f in fields(ClassPart)}
-        write_atomically(path, lambda file: np.savez(file, **arrays))
+        arrays = {"column_index": self.column_index, "shares": self.shares, **vars(self.sums)}
+        write_atomically(path, lambda file: np.savez(file, format=_FORMAT, **arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassMoments:
@@ -436,15 +485,13 @@ class ClassMoments(Moments):
             with np.load(path, allow_pickle=False) as file:
                 if int(file["format"]) != _FORMAT:
                     raise InputError(f"format {int(file['format'])} is not known here")
-                positive, negative = (
-                    ClassPart(
-                        float(file[f"{name}_weight"]),
-                        *(file[f"{name}_{f.name}"] for f in fields(ClassPart)[1:]),
-                    )
-                    for name in ("positive", "negative")
-                )
-                moments = cls(positive, negative, file["column_index"])
-                moments._check_shapes()
+                sums = CellSums(**{f.name: file[f.name] for f in fields(CellSums)})
+                shares = file["shares"]
+                index = file["column_index"]
+                _check_shapes(sums, index, shares.size)
+                moments = cls(sums, index)
+                moments.shares = shares
+                moments._check_columns(index)
                 return moments
         except FileNotFoundError:
             raise
@@ -452,97 +499,127 @@ class ClassMoments(Moments):
             # numpy reports damage as EOFError, BadZipFile, KeyError, ValueError or OSError.
             raise InputError(f"{os.fspath(path)} does not hold class moments: {error}") from error
 
-    def _check_shapes(self) -> None:
-        d, q = self.positive.mean.size, self.column_index.size
-        expected = {"mean": (d,), "scatter": (d,), "cross": (q, d)}
-        fits = np.array_equal(self.column_index, np.unique(self._check_columns(self.column_index)))
-        for part in (self.positive, self.negative):
-            for name, shape in expected.items():
-                array = getattr(part, name)
-                fits &= array.shape == shape and array.dtype == np.float64
-        if not fits:
-            raise InputError("its arrays do not fit together")
+
+class RowsInCells(ABC):
+    """Rows divided into cells, wherever they are.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_cells,)
+    means, variances : ndarray of shape (n_cells, d)
+    differences : ndarray of shape (n_strata, d)
+        Of the means of the cells of each stratum, as exact as can be.
+    varies : ndarray of bool of shape (d,) or None
+        False for columns of one value, None where means and variances tell.
+    precision : float
+        Relative precision of products with all columns.
+    is_whole : bool
+        Whether all products are at hand.
+    carefully : bool
+        Whether products must be taken about the means.
+    """
+
+    weight: Array
+    means: Array
+    variances: Array
+    differences: Array
+    varies: Mask | None = None
+    precision: float = Quadratic.precision
+    is_whole: bool = False
+    carefully: bool = False
+
+    @abstractmethod
+    def within(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
+        """Covariances of columns with others, or all, of the cells times their factors, added."""
+
+    @abstractmethod
+    def sums(self, columns: Indices) -> CellSums:
+        """Additive moments of the cells, with the products of some columns."""
+
+    @abstractmethod
+    def summands(self) -> tuple[int, Array]:
+        """Numbers added up for a moment, and how far from zero they lie besides deviations."""
 
 
-class StratifiedMoments(Moments):
-    """Several strata, each known by its moments.
-
-    F is the mean of theirs, F(w) = Σ π_s F_s(w), and every part of it is the mean of their parts.
-    So hospitals that are compared within, and never with each other, send their summaries.
+class OnDemand(Moments):
+    """Moments of rows that are at hand: products of columns are computed when they are asked for.
 
     Parameters
     ----------
-    parts : sequence of Moments
-        Of each stratum. Those without rows of both classes count nothing.
-    weighting : {"pairs", "equal"}, default="pairs"
-        Whether strata count by their number of pairs, or all the same.
-
-    Examples
-    --------
-    >>> from sparseauc import SparseAUCClassifier, StratifiedMoments, class_moments
-    >>> from sparseauc.datasets import make_outbreak
-    >>> X, y = make_outbreak(n=2000, d=20, k=5, mu=1.0, random_state=0)
-    >>> one = class_moments(X[:800], y[:800]).summary(range(20))
-    >>> other = class_moments(X[800:], y[800:]).summary(range(20))
-    >>> moments = StratifiedMoments([one, other])
-    >>> model = SparseAUCClassifier(k=5).fit_moments(moments, classes=(-1, 1))
-    >>> int(model.get_support().sum())
-    5
+    rows : RowsInCells
+    shares : ndarray of shape (n_strata,)
+    weight_unit : float
+        What the weights were divided by: 1, or a power of two where they are huge or tiny.
     """
 
-    def __init__(self, parts: Sequence[Moments], weighting: Weighting = "pairs") -> None:
-        for part in parts:
-            if part.n_features != parts[0].n_features:
-                raise InputError(
-                    f"strata of {parts[0].n_features} and {part.n_features} columns do not combine"
-                )
-        self.parts = [part for part in parts if min(part.weights) > 0]
-        if not self.parts:
-            raise InputError("none of these strata holds rows of both classes")
-        self.weighting = weighting
-        units = [part.weight_unit for part in self.parts]
-        totals = np.array([part.weights for part in self.parts]).T * units
-        self.weights = float(totals[0].sum()), float(totals[1].sum())
-        self.shares = pair_shares(totals, weighting)
-        self.cell_means = np.concatenate([part.cell_means for part in self.parts])
-        self.cell_variances = np.concatenate([part.cell_variances for part in self.parts])
-        self.differences = np.concatenate([part.differences for part in self.parts])
-        self.varies = np.any([part.varies for part in self.parts], axis=0)
-        self.precision = max(part.precision for part in self.parts)
+    def __init__(self, rows: RowsInCells, shares: Array, weight_unit: float = 1.0) -> None:
+        super().__init__(rows.weight, shares, rows.means, rows.variances, rows.varies)
+        self._rows = rows
+        self._factors = np.repeat(shares, 2)
+        self.weight_unit = weight_unit
+        self.precision = rows.precision
 
     @property
-    def column_index(self) -> Indices:
-        """The columns of H that all strata can give, ascending."""
-        every: Indices = np.arange(self.n_features)
-        for part in self.parts:
-            every = np.intersect1d(every, getattr(part, "column_index", every))
-        return every
+    def is_whole(self) -> bool:  # type: ignore[override]
+        """Whether all of H is at hand."""
+        return self._rows.is_whole and self.n_features**2 <= WHOLE_NUMBERS
 
-    def cross(self, columns: npt.ArrayLike) -> tuple[Array, Array]:
-        """Within the strata, times the weight of each class."""
-        weights = np.array([part.weights for part in self.parts])
-        factors = self.shares[:, None] * self.weights / weights
-        total = np.zeros((2, np.size(columns), self.n_features))
-        for part, factor in zip(self.parts, factors, strict=True):
-            total += np.array(part.cross(columns)) * factor[:, None, None]
-        return total[0], total[1]
+    @cached_property
+    def differences(self) -> Array:
+        """δ_s of each stratum, without the rounding of the means, which is that of their offset."""
+        self.check_both_classes()
+        return self._rows.differences
 
     def within(self, columns: Indices, others: Indices | None = None) -> Array:
-        """S₊ + S₋ of some columns with others, or with all."""
-        return self._mean(part.within(columns, others) for part in self.parts)
+        """S₊ + S₋ of some columns with others, in double precision, or with all columns."""
+        return self._rows.within(columns, others, self._factors)
 
-    def _mean(self, of_parts: Iterable[Array]) -> Array:
-        parts = zip(self.shares.tolist(), of_parts, strict=True)
-        return functools.reduce(np.add, (share * part for share, part in parts))
+    def carefully(self) -> Moments:
+        """Give the same moments with all products taken about the means."""
+        careful = copy.copy(self)
+        careful._rows = copy.copy(self._rows)
+        careful._rows.carefully = True
+        return careful
 
-    def carefully(self) -> StratifiedMoments:
-        """Give the same moments, with whatever can be done about rounding."""
-        return StratifiedMoments([part.carefully() for part in self.parts], self.weighting)
+    def _summands(self) -> tuple[int, Array]:
+        return self._rows.summands()
 
-    def rounding(self) -> tuple[float, Array]:
-        """How far δ and H may be from those of the rows in exact arithmetic."""
-        units, magnitudes = zip(*(part.rounding() for part in self.parts), strict=True)
-        # Sums over strata of products are at most the root of both sums of squares, and what
-        # strata count is rounded itself.
-        unit = 2.0 * max(units) + 8.0 * (len(self.parts) + 8.0) * float(np.finfo(np.float64).eps)
-        return unit, 1.01 * np.sqrt(self.shares @ np.square(magnitudes))
+    def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
+        """Numbers without rows, with the products of all columns or of some."""
+        d = self.n_features
+        index = np.arange(d) if columns is None else np.unique(self._check_columns(columns))
+        if columns is None and 8 * self.cell_means.size * d > _MOST_BYTES:
+            raise InputError(
+                f"products of all {d} columns would fill the memory: name those to take along in "
+                "summary(columns)"
+            )
+        unit = self.weight_unit
+        for weight in self.weights:
+            if weight and not _LIGHTEST < weight * unit < 1 / _LIGHTEST:
+                raise InputError(
+                    "weights this large or small leave no numbers to merge: multiply all weights, "
+                    "of these rows and others, by a constant"
+                )
+        sums = self._rows.sums(index)
+        sums = CellSums(sums.weight * unit, sums.mean, sums.scatter * unit, sums.cross * unit)
+        moments = ClassMoments(sums, index)
+        moments.shares = self.shares
+        return moments
+
+
+def _check_shapes(sums: CellSums, index: Indices, n_strata: int) -> None:
+    """Refuse arrays of a file that do not fit together."""
+    cells = 2 * n_strata
+    d = sums.mean.shape[-1]
+    expected = {
+        "weight": (cells,),
+        "mean": (cells, d),
+        "scatter": (cells, d),
+        "cross": (cells, index.size, d),
+    }
+    fits = np.array_equal(index, np.unique(index))
+    for name, shape in expected.items():
+        array = getattr(sums, name)
+        fits &= array.shape == shape and array.dtype == np.float64
+    if not fits:
+        raise InputError("its arrays do not fit together")

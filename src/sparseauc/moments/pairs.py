@@ -27,7 +27,7 @@ from ..survival import ComparablePairs
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 from .base import Quadratic
-from .table import check_totals
+from .rows import check_means
 
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21
@@ -63,7 +63,7 @@ class PairMoments(Quadratic):
         self.origin = origin
         for rows, part in self._tiles(np.arange(X.shape[1])):
             _add(part, self._cell[rows], pairs.second[rows], totals, reach)
-        check_totals(X, totals)
+        check_means(X, totals)
         self._weights = np.bincount(self._cell, pairs.second, cells.size)
         self.origin = origin + totals / self._weights[:, None]
         # What rounding leaves of the sums about the means, which are nothing in exact arithmetic.

@@ -207,11 +207,11 @@ def replace_by_first_of_equals(
         place = np.array([column])
         rows = gram.part(place, twins) if column in outside else gram.kept_block(place, twins)
         # What is turned round serves as well, where its sign is turned round too.
-        same = np.abs(rows[0]) >= gram.diagonal[column] - EQUAL
+        own = twins == column
+        same = (np.abs(rows[0]) >= gram.diagonal[column] - EQUAL) | own
         if limits is not None:
             signs = limits.signs_of(twins)
             families = limits.families_of(twins)
-            own = twins == column
             same &= signs * np.sign(rows[0]) == signs[own]
             # Not one of another family, of which there may be enough.
             same &= families == families[own]

@@ -12,7 +12,8 @@ import numpy as np
 import scipy.linalg
 
 from ..errors import InputError
-from ..moments.base import NotGathered, StandardisedGram
+from ..moments.base import StandardisedGram
+from ..moments.chunked import NotGathered
 from ..utils.types import Array, Indices, Mask
 from .exchange import DEPENDENT, Solution, dependence_tolerance, solve_on
 from .exchange.groups import gains_outside, split_list

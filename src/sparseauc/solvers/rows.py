@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from .._validation import read_only
-from ..moments.sparse import CSR
+from ..moments.rows import CSR
 from ..utils.jit import reordering_kernel
 from ..utils.types import Array, Floats, Indices, Mask
 

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..moments.base import Gram, NotGathered, StandardisedGram
+from ..moments.base import Gram, StandardisedGram
+from ..moments.chunked import NotGathered
 from ..utils.types import Array, Indices, Mask
 from .exchange import (
     DEPENDENT,
