@@ -16,6 +16,7 @@ from sparseauc_paper.page import (
     Report,
     Section,
     Series,
+    _draw_panel,
     listing,
     to_markdown,
     write_markdown_page,
@@ -55,7 +56,7 @@ def example_figure(name="courses"):
         Series("steps", x, [0.1, 0.1, 0.2], [0.1] * 3, style="points", text=["a", "b", "c"]),
     ]
     panels = [
-        Panel("Plain", "r", "AUC", many, x_range=(0, 1)),
+        Panel("Plain", "r", "AUC", many, limits=(0, 1)),
         Panel("Logarithmic", "r", "AUC", many[:1], x_log=True, y_log=True),
         Panel("Empty", "r", "AUC", []),
     ]
@@ -113,6 +114,25 @@ def test_pictures_are_pictures(folder):
     picture = plt.imread(folder / "figures" / "courses.png")
     assert picture.shape[0] > 500
     assert picture[..., :3].min() < 0.3  # something is drawn
+
+
+def test_axes_hold_all_points_unless_limits_are_given():
+    from matplotlib.figure import Figure as Canvas
+
+    x = [1.0, 30.0, 500.0]
+    for panel in (
+        Panel("", "k", "AUC", [Series("a", x, [0.02, 0.5, 4.0])], x_log=True),
+        Panel("", "k", "AUC", [Series("a", x, [0.5, 0.6, 0.55])], y_log=True),
+    ):
+        ax = Canvas().subplots()
+        _draw_panel(ax, panel, {"a": 0})
+        for limits, values in ((ax.get_xlim(), x), (ax.get_ylim(), panel.series[0].y)):
+            assert limits[0] <= min(values)
+            assert limits[1] >= max(values)
+    assert ax.get_ylim()[0] > 0.3, "no more than that"
+    ax = Canvas().subplots()
+    _draw_panel(ax, Panel("", "", "", [Series("a", x, x)], limits=(0, 2)), {"a": 0})
+    assert ax.get_xlim() == ax.get_ylim() == (0, 2)
 
 
 def test_the_whole_as_markdown(folder):
@@ -207,7 +227,7 @@ def test_a_users_settings_neither_matter_nor_change(folder, tmp_path):
 @pytest.mark.filterwarnings("error")
 def test_figures_nobody_would_wish_for(tmp_path):
     gaps = Panel("", "x", "y", [Series("a", [np.nan, 1], [1, np.inf], error=[1, np.nan])])
-    below = Panel("", "x", "y", [Series("a", [0, -1], [0, -1])], x_log=True, y_log=True)
+    below = Panel("", "x", "y", [Series("a", [0, 1], [-1, 2])], x_log=True, y_log=True)
     figure = Figure("all", "T", "C", [gaps, below])
     write_report(one(figure), tmp_path)
     assert len((tmp_path / "figures" / "all.png").read_bytes()) > 1000

@@ -38,9 +38,7 @@ def scatter(results: Results) -> Figure | None:
         if series:
             series.append(Series("equal", [0.0, 1.0], [0.0, 1.0], style="dashed"))
             title = f"{protocol} protocol"
-            panels.append(
-                Panel(title, "printed", "reproduced", series, x_range=(0, 1), y_range=(0, 1))
-            )
+            panels.append(Panel(title, "printed", "reproduced", series, limits=(0, 1)))
     if not panels:
         return None
     return Figure(

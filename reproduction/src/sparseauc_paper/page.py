@@ -94,8 +94,7 @@ class Panel:
     series: Sequence[Series]
     x_log: bool = False
     y_log: bool = False
-    x_range: tuple[float, float] | None = None
-    y_range: tuple[float, float] | None = None
+    limits: tuple[float, float] | None = None  # of both axes
 
 
 @dataclass(frozen=True)
@@ -371,7 +370,7 @@ def _draw(figure: Figure) -> bytes:
         if len(legend) > 1:
             canvas.legend(
                 legend.values(), legend.keys(), loc="outside lower left",
-                ncols=max(1, int(width / 2.1)), fontsize=8.5, handlelength=2.6,
+                ncols=max(1, int(width / 2.8)), fontsize=8.5, handlelength=2.6,
             )  # fmt: skip
         drawn = io.BytesIO()
         canvas.savefig(drawn, format="png", dpi=200, metadata={"Software": None})
@@ -394,8 +393,9 @@ def _draw_panel(ax: Any, panel: Panel, slots: Mapping[str, int]) -> dict[str, An
     ax.set(
         title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label,
         xscale="log" if panel.x_log else "linear", yscale="log" if panel.y_log else "linear",
-        xlim=panel.x_range, ylim=panel.y_range,
     )  # fmt: skip
+    if panel.limits is not None:
+        ax.set(xlim=panel.limits, ylim=panel.limits)
     legend = {}
     for series in panel.series:
         slot = slots[series.label]
