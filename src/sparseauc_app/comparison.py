@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -27,6 +26,7 @@ from .column_types import Rows
 from .folds import Progress, outer_splits, score_folds, split_rows
 from .limits import limits_for
 from .methods import Method, all_methods, methods_of_times
+from .models import make_filler
 from .reading import DataError, Table
 
 
@@ -190,8 +190,7 @@ def fit_method(
     y = table.outcome.y[train]
     before: list[tuple[str, Any]] = []
     if table.imputation is not None:
-        fill = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
-        before.append(("impute", fill))
+        before.append(("impute", make_filler(table)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -239,20 +239,22 @@ def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[Operating
     """Evaluate the usual thresholds on out-of-fold scores."""
     if scores is None or fit.nested is None or not fit.has_thresholds:
         return []
+    points = fit.points
     platt = getattr(fit.classifier, "platt_", None)
-    default = 0.0 if platt is None else float(logit(platt["prevalence"]))
-    if fit.points is not None:
-        default = fit.points.threshold
+    risks: Any = None
+    default = 0.0
+    if points is not None:
+        risks = points.risks
+        default = points.threshold
+    elif platt is not None:
+        risks = expit
+        default = float(logit(platt["prevalence"]))
     inflation = variance_inflation(fit.nested.agreement)
-    whole = fit.points is not None
+    whole = points is not None
     found = operating_points(fit.table.y, scores, default=default, whole=whole, inflation=inflation)
-    if fit.points is not None:
-        return [
-            replace(one, risk=float(fit.points.risks(one.threshold)), total=True) for one in found
-        ]
-    if platt is None:
+    if risks is None:
         return found
-    return [replace(one, risk=float(expit(one.threshold))) for one in found]
+    return [replace(one, risk=float(risks(one.threshold)), total=whole) for one in found]
 
 
 def _describe_thresholds(fit: ValidatedFit, scores: Array | None) -> dict[str, list[float]] | None:

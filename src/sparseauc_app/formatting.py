@@ -134,10 +134,12 @@ def make_environment(package: str, *, escape: bool = True) -> Environment:
     """Read the templates of a package; a name that a template lacks is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=PackageLoader(package),
         autoescape=escape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["percent"] = percent
+    return made

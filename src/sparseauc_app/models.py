@@ -55,6 +55,11 @@ def fill_in(model: Any, X: Any) -> Any:
     return before[0].transform(X) if before else X
 
 
+def make_filler(table: Table) -> SimpleImputer:
+    """Return what fills in missing values for methods to compare with."""
+    return SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
+
+
 def labels_for(classifier: Any, table: Table) -> npt.NDArray[Any]:
     """Return the outcome of a table as a model was fitted to it."""
     if table.times is not None:

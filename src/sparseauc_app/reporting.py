@@ -3,11 +3,10 @@
 import os
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +22,10 @@ from .fit_result import FitResult, describe_fit
 from .fitting import FitSettings, fit_table, validate_fit
 from .folds import outer_splits
 from .formatting import auc_text
-from .pages import build_model_report
 from .pages.html import render
+from .pages.model_report import build_model_report
 from .reading import Input, Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
-from .reading.features import Text
 from .reading.source import source_of
 
 __all__ = ["ReportPage", "report", "report_model"]
@@ -70,17 +68,7 @@ class ReportPage:
 
 
 def report(
-    data: Any,
-    target: str,
-    *,
-    positive: Any = None,
-    path: str | os.PathLike[str] | None = None,
-    groups: str | None = None,
-    strata: str | None = None,
-    exclude: Sequence[str] = (),
-    text: Text = "auto",
-    missing: Literal["refuse", "median", "mean", "drop-rows"] = "refuse",
-    **settings: Any,
+    data: Any, target: str, *, path: str | os.PathLike[str] | None = None, **settings: Any
 ) -> ReportPage:
     """Find the short list of a table and report on it, like ``sparseauc fit --report``.
 
@@ -90,25 +78,13 @@ def report(
         A path names a file that ``sparseauc fit`` can read.
     target : str
         Outcome column.
-    positive : object, optional
-        Label of the positive class. By default the label that sorts last. Required with three or
-        more labels; all others are then negative.
     path : path, optional
         File to write; none by default.
-    groups : str, optional
-        Column that marks related rows, such as those of a patient.
-    strata : str, optional
-        Column of sites, batches, donors or matched sets: only rows of the same one are compared.
-    exclude : sequence of str, optional
-        Columns to leave out.
-    text : str, default="auto"
-    missing : str, default="refuse"
-        How to treat text columns and missing values; see
-        :class:`~sparseauc_app.reading.Rules`.
     **settings
-        Further fields of :class:`~sparseauc_app.reading.Rules`, such as ``ids``, ``negative``,
-        ``numeric`` and ``time``, and fields of :class:`~sparseauc_app.fitting.FitSettings`, such as
-        ``k``, ``rule``, ``folds`` and ``seed``.
+        Fields of :class:`~sparseauc_app.reading.Rules`, such as ``positive``, ``missing``,
+        ``groups``, ``strata``, ``exclude`` and ``time``, and of
+        :class:`~sparseauc_app.fitting.FitSettings`, such as ``k``, ``rule``, ``folds`` and
+        ``seed``.
 
     Returns
     -------
@@ -128,17 +104,9 @@ def report(
     """
     read = {name: settings.pop(name) for name in {*settings} & {one.name for one in fields(Rules)}}
     how = FitSettings(**settings)
-    rules = Rules(
-        target=target,
-        positive=None if positive is None else str(positive),
-        groups=groups,
-        strata=strata,
-        exclude=tuple(exclude),
-        text=text,
-        missing=missing,
-        whole=how.limits.allow_groups,
-        **read,
-    )
+    if read.get("positive") is not None:
+        read["positive"] = str(read["positive"])
+    rules = Rules(target=target, whole=how.limits.allow_groups, **read)
     source = (
         read_source(Path(data), as_text=rules.written, ids=rules.ids)
         if isinstance(data, str | os.PathLike)

@@ -126,6 +126,8 @@ class Calibration:
 
     def score_of(self, risk: float) -> float:
         """Score with a risk; infinite for risks of 0 and 1."""
+        if self.slope == 0:
+            raise ValueError("the model has no probabilities")
         return float((to_linear(risk, self.link) - self.intercept) / self.slope)
 
 
@@ -282,15 +284,10 @@ class ScoreCard:
 
     def as_taken(self, values: Array) -> Array:
         """Numbers as the terms take them: clipped, logged, or 1 or 0 if they are above a cut."""
-        low, high, cuts, logs = (
-            np.array([otherwise if of is None else of for of in given])
-            for given, otherwise in (
-                ([term.low for term in self.terms], -np.inf),
-                ([term.high for term in self.terms], np.inf),
-                ([term.above for term in self.terms], np.nan),
-                ([term.log for term in self.terms], np.nan),
-            )
-        )
+        low = self._of_terms("low", -np.inf)
+        high = self._of_terms("high", np.inf)
+        cuts = self._of_terms("above")
+        logs = self._of_terms("log")
         within = np.clip(values, low, high)
         logged = ~np.isnan(logs)
         within[:, logged] = np.log(within[:, logged] + logs[logged])
@@ -298,6 +295,11 @@ class ScoreCard:
         within = np.where(np.isinf(values), values, within)
         taken: Array = np.where(np.isnan(cuts) | np.isnan(values), within, values > cuts)
         return taken
+
+    def _of_terms(self, name: str, otherwise: float = np.nan) -> Array:
+        """A number of each term."""
+        given = [getattr(term, name) for term in self.terms]
+        return np.array([otherwise if of is None else of for of in given], np.float64)
 
     def scores(self, values: Array) -> Array:
         """Score rows given the numbers of the terms, (n, n_terms), NaN where missing.
@@ -307,11 +309,9 @@ class ScoreCard:
         ValueError
             If a score overflows.
         """
-        fills = np.array([np.nan if term.fill is None else term.fill for term in self.terms])
-        filled = np.where(np.isnan(values), fills, self.as_taken(values))
-        coefficients = np.array([term.coefficient for term in self.terms], np.float64)
+        filled = np.where(np.isnan(values), self._of_terms("fill"), self.as_taken(values))
         with np.errstate(over="ignore", invalid="ignore"):
-            scores: Array = filled @ coefficients + self.intercept
+            scores: Array = filled @ self._of_terms("coefficient") + self.intercept
         beyond = np.flatnonzero(~np.isfinite(scores) & ~np.isnan(filled).any(axis=1))
         if beyond.size:
             raise ValueError(f"the score of row {beyond[0] + 1} overflows")
@@ -330,12 +330,6 @@ class ScoreCard:
     def log_odds(self, scores: Array) -> Array:
         """Turn scores into what risks are a function of, such as log odds of the positive class."""
         return self._calibrated.linear(scores)
-
-    def score_of_risk(self, risk: float) -> float:
-        """Score with a risk, of a calibrated model; infinite for risks of 0 and 1."""
-        if self._calibrated.slope == 0:
-            raise ValueError("the model has no probabilities")
-        return self._calibrated.score_of(risk)
 
     @property
     def _calibrated(self) -> Calibration:

@@ -15,15 +15,21 @@ from sparseauc.utils.types import Array, Mask
 
 from .cautions import warn_of_chance
 from .column_types import ColumnType, Rows
-from .evaluation.probabilities import CalibrationCheck, Risks, judge_risks, judge_scores
+from .evaluation.probabilities import (
+    CalibrationCheck,
+    Risks,
+    describe_risks,
+    judge_risks,
+    judge_scores,
+)
 from .evaluation.ranking import Followed, RankCurves, follow_scores, rank_curves
 from .evaluation.sample_size import ValidationSize, validation_size
 from .model_files import ModelFileError
 from .reading import DataError, Rules
 from .reading.columns import texts
-from .reading.outcome import follow_rows, known_outcome
+from .reading.outcome import find_new_classes, follow_rows
 from .reading.scoring import ColumnShift, compare_columns, read_numbers, score_rows
-from .reading.source import Source, unknown_column_error
+from .reading.source import Source
 from .scorecard import ScoreCard
 
 
@@ -81,8 +87,7 @@ class OtherScore:
             "difference": self.difference,
             "standard_error": self.error,
             "pvalue": self.pvalue,
-            "calibration": None if self.risks is None else self.risks.check.as_dict(),
-            "brier": None if self.risks is None else self.risks.brier,
+            **describe_risks(self.risks),
             "auc_at_horizon": None if self.at_horizon is None else asdict(self.at_horizon),
         }
 
@@ -166,8 +171,7 @@ class Validation:
             "within": self.within,
             "promised": None if self.promised is None else asdict(self.promised),
             "pvalue": self.pvalue,
-            "calibration": None if self.calibration is None else self.calibration.as_dict(),
-            "brier": None if self.risks is None else self.risks.brier,
+            **describe_risks(self.risks),
             "auc_at": None
             if self.followed is None
             else [{"time": time, **asdict(one)} for time, one in self.followed.at],
@@ -273,7 +277,7 @@ def validate_model(
 
 def _no_outcome_error(source: Source, card: ScoreCard) -> DataError:
     wanted = [card.target, *([card.follow_up.time] if card.follow_up else [])]
-    absent = [repr(name) for name in wanted if name not in source.frame.column_names]
+    absent = [repr(name) for name in wanted if name not in source.names]
     return DataError(f"{source.name} has no outcome column {' and '.join(absent)}")
 
 
@@ -297,12 +301,9 @@ def _judge_other(
     card: ScoreCard, source: Source, name: str, new: "NewOutcome", scores: Array
 ) -> OtherScore:
     """Compare a column of other scores with the model, on the rows that have both."""
-    names = source.frame.column_names
-    if name not in names:
-        raise unknown_column_error(name, names, f"{source.name}, --risk-column")
     # A column that the model uses too is read as the model does.
-    values = read_numbers(source, name, card.types.get(name) or ColumnType("number"))
-    values = values[new.judged]
+    of = card.types.get(name) or ColumnType("number")
+    values = read_numbers(source, name, of, "--risk-column")[new.judged]
     known = np.isfinite(values)
     outcome = new.outcome.take(known)
     state = new.outcome.at_horizon().take(known)
@@ -349,26 +350,24 @@ def read_outcome(
     negative: str | None = None,
 ) -> NewOutcome | None:
     """Find the outcome of new rows, as the model was fitted to it; None without its columns."""
-    found = known_outcome(source, card, scores, positive, negative)
     follow_up = card.follow_up
-    if found is None or follow_up is None:
-        if found is None:
-            return None
-        return NewOutcome(found.judged, Binary(found.positive), found.notes)
-    if follow_up.time not in source.frame.column_names:
+    needed = {card.target} if follow_up is None else {card.target, follow_up.time}
+    if not needed <= {*source.names}:
         return None
-    rows = np.flatnonzero(found.judged)
+    judged, event, notes = find_new_classes(source, card, scores, positive, negative)
+    if follow_up is None:
+        return NewOutcome(judged, Binary(event), notes)
     rules = Rules(
         target=card.target, time=follow_up.time, horizon=follow_up.horizon, within=follow_up.binary
     )
-    event = follow_up.event if positive is None else positive
-    followed = follow_rows(source, rules, rows, found.positive, event)
-    judged = np.zeros_like(found.judged)
+    value = follow_up.event if positive is None else positive
+    followed = follow_rows(source, rules, np.flatnonzero(judged), event, value)
+    judged = np.zeros_like(judged)
     judged[followed.rows] = True
     outcome: Outcome = Binary(followed.y == 1, followed.weight)
     if followed.times is not None:
         outcome = Times(followed.times, horizon=follow_up.horizon)
-    return NewOutcome(judged, outcome, (*found.notes, *followed.notes))
+    return NewOutcome(judged, outcome, (*notes, *followed.notes))
 
 
 def judge_ranking(
@@ -378,7 +377,7 @@ def judge_ranking(
 
     That is the column of the strata that the model was fitted with, where the table has it.
     """
-    if card.within is not None and card.within in source.frame.column_names:
+    if card.within is not None and card.within in source.names:
         groups = _read_groups(source, card.within, found.judged)
         within = found.outcome.interval_within(scores, groups)
         if within is not None:
@@ -388,10 +387,8 @@ def judge_ranking(
 
 def _read_groups(source: Source, by: str, judged: Mask) -> npt.NDArray[np.str_]:
     """Name of each judged row's group."""
-    names = source.frame.column_names
-    if by not in names:
-        raise unknown_column_error(by, names, f"{source.name}, --by")
-    found = ["missing" if name is None else str(name) for name in texts(source.frame.column(by))]
+    groups = texts(source.column(by, "--by"))
+    found = ["missing" if name is None else str(name) for name in groups]
     return np.array(found, np.str_)[judged]
 
 

@@ -18,8 +18,8 @@ from sparseauc_app.evaluation.sample_size import (
     validation_size,
 )
 from sparseauc_app.fitting import FitSettings, fit_table
-from sparseauc_app.pages import build_model_report
 from sparseauc_app.pages.html import render
+from sparseauc_app.pages.model_report import build_model_report
 from sparseauc_app.pages.parts import list_items, without_advice
 from sparseauc_app.reading import Input, Table
 

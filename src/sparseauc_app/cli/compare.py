@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,7 +43,7 @@ def compare_command(
     known = methods_of_times() if of_times else _METHODS
     chosen, left_out = _choose_methods(methods, known)
 
-    from .output import print_json, print_notes, progress
+    from .output import finish, progress
 
     with progress(f"Reading {table.name}") as advance:
         from ..comparison import compare_methods
@@ -51,12 +52,10 @@ def compare_command(
         ready = read_table(table, training, text_file)
         results = compare_methods(ready, chosen, folds=folds, progress=advance)
     notes = [*ready.notes, *left_out]
-    if as_json:
-        rows = [result.as_dict() for result in results]
-        print_json({"methods": rows, "notes": notes, "warnings": ready.warnings})
-        return
-    print_notes(notes, ready.warnings)
-    _print_results(results, ready.within, ready.outcome.measure)
+    rows = [result.as_dict() for result in results]
+    said = {"methods": rows, "notes": notes, "warnings": ready.warnings}
+    show = partial(_print_results, results, ready.within, ready.outcome.measure)
+    finish({}, said if as_json else None, notes, ready.warnings, show)
 
 
 def _choose_methods(names: str, known: Mapping[str, Method]) -> tuple[list[str], list[str]]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from sparseauc.utils.text import either
 
 from . import _options as options
 from ._options import fitting
@@ -110,32 +113,20 @@ class Fitting:
         if given.pop("quick"):
             given |= {"folds": 0, "stability_pairs": 0}
         given.pop("transform", None)
-        given |= _read_columns(self.columns) | {"limits": limits}
-        return FitSettings(**given, clip=self._clip(), log=self._log())
+        given |= _read_columns(self.columns) | {"limits": limits} | self.transforms()
+        given.pop("cut")
+        return FitSettings(**given)
 
-    def _transforms(self) -> dict[str, str]:
+    def transforms(self) -> dict[str, Any]:
+        """Return how numbers are clipped and logged, and whether they are cut."""
         names = ("clip", "log", "cut")
-        return options.read_assignments(self.transform or (), "--transform", names)
-
-    @property
-    def cuts(self) -> bool:
-        """Return whether numbers are cut at their deciles."""
-        cut = self._transforms().get("cut", "none")
-        if cut not in ("deciles", "none"):
-            raise typer.BadParameter(f"--transform: cut is deciles or none, not {cut!r}")
-        return cut == "deciles"
-
-    def _log(self) -> Any:
-        log = self._transforms().get("log", "auto")
-        kinds = {"always": True, "none": False}
-        if log not in ("auto", *kinds):
-            raise typer.BadParameter(f"--transform: log is auto, always or none, not {log!r}")
-        return kinds.get(log, "auto")
-
-    def _clip(self) -> Any:
-        clip = self._transforms().get("clip", "auto")
+        given = options.read_assignments(self.transform or (), "--transform", names)
+        logs = {"auto": "auto", "always": True, "none": False}
+        log = _one_of("log", given.get("log", "auto"), logs)
+        cut = _one_of("cut", given.get("cut", "none"), {"deciles": True, "none": False})
+        clip = given.get("clip", "auto")
         if clip in ("auto", "none"):
-            return None if clip == "none" else clip
+            return {"clip": None if clip == "none" else clip, "log": log, "cut": cut}
         try:
             share = float(clip)
         except ValueError:
@@ -144,7 +135,13 @@ class Fitting:
             raise typer.BadParameter(
                 f"--transform: clip is auto, none or a share between 0 and 0.5, not {clip!r}"
             )
-        return share
+        return {"clip": share, "log": log, "cut": cut}
+
+
+def _one_of(name: str, value: str, known: Mapping[str, Any]) -> Any:
+    if value not in known:
+        raise typer.BadParameter(f"--transform: {name} is {either([*known])}, not {value!r}")
+    return known[value]
 
 
 def _read_columns(given: str | None) -> dict[str, Any]:
@@ -190,16 +187,7 @@ def fit_command(
     if how.jobs == 0:
         raise typer.BadParameter("--jobs must be a number other than 0; -1 is one for each core")
 
-    from .output import (
-        check_outputs,
-        check_suffix,
-        print_card,
-        print_json,
-        print_notes,
-        print_written,
-        progress,
-        write_outputs,
-    )
+    from .output import check_outputs, check_suffix, finish, print_card, progress
 
     contents: dict[Path, bytes] = {}
     check_outputs(out, report, force=force, inputs=(table,))
@@ -212,18 +200,13 @@ def fit_command(
 
         settings = how.settings(training.exclude)
         ready = read_table(table, training, text_file, settings.limits)
-        fit = fit_table(cut_numbers(ready) if how.cuts else ready, settings, advance)
+        fit = fit_table(cut_numbers(ready) if how.transforms()["cut"] else ready, settings, advance)
         if out is not None:
             contents[out] = model_bytes(fit.card)
         if report is not None:
             contents[report] = report_page(fit, made_by(table), advance)
-    written = write_outputs(contents)
-    if as_json:
-        print_json(fit.summary, written)
-        return
-    print_notes(fit.notes, fit.cautions)
-    print_card(fit.card)
-    print_written(written)
+    show = partial(print_card, fit.card)
+    finish(contents, fit.summary if as_json else None, fit.notes, fit.cautions, show)
 
 
 def report_page(
@@ -231,7 +214,7 @@ def report_page(
 ) -> bytes:
     """Return the page of the report on a fitted table."""
     from ..evaluation.evaluate import evaluate
-    from ..pages import build_model_report
     from ..pages.html import render
+    from ..pages.model_report import build_model_report
 
     return render(build_model_report(evaluate(fit, progress), facts)).encode()

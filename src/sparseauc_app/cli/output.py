@@ -20,7 +20,7 @@ from rich.table import Table
 from sparseauc.utils.files import refuse_special, write_whole
 from sparseauc.utils.text import either, printable, spreadsheet_safe
 
-from ..formatting import auc_text, count, point_row, short_list_row
+from ..formatting import point_row, short_list_row
 from ..scorecard import ScoreCard
 from .errors import OutputError
 
@@ -109,24 +109,33 @@ def workbook_bytes(rows: Iterable[Iterable[Any]]) -> bytes:
     return content.getvalue()
 
 
-def print_json(content: Mapping[str, Any], written: Sequence[str] = ()) -> None:
-    """Print a result, and the files that were written, as JSON."""
-    typer.echo(json.dumps({**content, "written": written}, ensure_ascii=False))
-
-
-def print_written(written: Sequence[str]) -> None:
-    """Print the names of files that were written."""
+def finish(
+    contents: Mapping[Path, bytes],
+    result: Mapping[str, Any] | None,
+    notes: Iterable[str],
+    warnings: Iterable[str],
+    show: Callable[[], None],
+) -> None:
+    """Write files, and print the result as JSON, or else notes, warnings and what ``show`` does."""
+    written = write_outputs(contents)
+    if result is not None:
+        typer.echo(json.dumps({**result, "written": written}, ensure_ascii=False))
+        return
+    print_notes(notes, warnings)
+    show()
     for name in written:
         typer.echo(f"Written: {name}")
 
 
 def print_card(card: ScoreCard) -> None:
     """Print the outcome, the AUC, the chosen columns and the thresholds."""
+    from ..pages.words import write_lines
+
     about = card.summary
-    for line in _headlines(card):
+    *lines, title = write_lines("terminal_card.j2", card=card)
+    for line in lines:
         typer.echo(printable(line))
-    rows = [short_list_row(line, card.measure) for line in card.chosen]
-    print_rows(rows, _title_of_list(card))
+    print_rows([short_list_row(line, card.measure) for line in card.chosen], title)
     if about.get("points"):
         from sparseauc.selection.points import write_points
 
@@ -168,57 +177,6 @@ def print_rows(
         console.print(table)
     for line in captured.get().splitlines():
         typer.echo(line.rstrip())
-
-
-def _headlines(card: ScoreCard) -> Iterable[str]:
-    """Lines above the table; few for a card without a summary."""
-    about = card.summary
-    if (times := card.times) is None:
-        yield f"{card.target}: {card.positive!r} against {card.negative!r}"
-    else:
-        yield f"Time to {card.event}, in {times.time!r}"
-    if times is not None and card.calibration is not None:
-        how = card.calibration
-        power = ("" if how.slope == 1 else f"{how.slope:.4g} x ") + card.score_name
-        yield f"Risk until {times.horizon:g}: 1 - {how.baseline:.4f}^exp({power})"
-    if "rows" not in about:
-        return
-    yield (
-        f"{about['source']}: {about['rows']} rows, {about['positives']} "
-        f"{'positive' if times is None else 'with the event'}; "
-        f"{about['columns_tried']} columns to choose from"
-    )
-    area = card.measure if times is None else f"C until {times.horizon:g}"
-    area += "" if card.within is None else f" within {card.within!r}"
-    if about["auc"] is not None:
-        area += f" {auc_text(about['auc'], long=True)} by nested cross-validation;"
-    yield f"{area} {about['training_auc']:.3f} on the training rows (optimistic)"
-    for update in about.get("updates") or ():
-        yield str(update["text"])
-
-
-def _title_of_list(card: ScoreCard) -> str:
-    about = card.summary
-    title = count(about.get("k", len(card.terms)), "column")
-    if about.get("k", len(card.terms)) < len(card.terms):
-        title += f" ({len(card.terms)} with the levels of text)"
-    if about.get("alpha") is not None:
-        title += f", ridge {about['alpha']:g}"
-    if about.get("coefficients") == "logistic":
-        ridge = about.get("logistic_ridge")
-        title += ", logistic coefficients" + ("" if ridge is None else f" (ridge {ridge:g})")
-    if card.times is not None and not card.total:
-        title += ", in log hazard ratios"
-    elif card.calibration is not None and not card.total and card.threshold != 0:
-        title += ", in log odds"
-    if any(term.high is not None for term in card.terms):
-        title += ", values clipped"
-    if any(term.log is not None for term in card.terms):
-        title += ", skewed columns logged"
-    if about.get("cost") is not None:
-        title += f", cost {about['cost']:g}"
-        title += "" if about.get("budget") is None else f" of {about['budget']:g}"
-    return title
 
 
 def print_notes(notes: Iterable[str], warnings: Iterable[str]) -> None:

@@ -59,7 +59,7 @@ class OperatingPoint:
             if name == "risk":
                 if card.calibration is None:
                     raise typer.BadParameter("--risk: the model has no risks")
-                return card.score_of_risk(value)
+                return card.calibration.score_of(value)
             return _reached_in_training(card, name, value)
         return card.threshold
 
@@ -87,15 +87,7 @@ def predict_command(
     Of a model of times to event: score in logarithms of hazard ratios, and risk until its horizon.
     Columns are found by name, in any order. Columns that the model does not use are ignored.
     """
-    from .output import (
-        check_outputs,
-        check_suffix,
-        print_json,
-        print_notes,
-        print_written,
-        progress,
-        write_outputs,
-    )
+    from .output import check_outputs, check_suffix, finish, progress
 
     check_outputs(out, force=force, inputs=(model, table))
     check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq", ".xlsx"))
@@ -119,21 +111,20 @@ def predict_command(
         if card.times is None:
             columns["label"] = _with_gaps(predicted, scores)
     kind = ".csv" if out is None else out.suffix.lower()
-    written = write_outputs({} if out is None else {out: _format_scores(columns, kind)})
+    content = _format_scores(columns, kind)
     notes = [*source.notes, *found.notes]
     warnings = [*found.warnings, *_warn_of_gaps(scores)]
-    if as_json:
-        content = {"rows": scores.size, "notes": notes, "warnings": warnings}
-        if out is None:
-            names = {"score": "scores", "total": "totals", "risk": "risks", "label": "labels"}
-            content |= {"ids": rows}
-            content |= {names[key]: columns[key] for key in names if key in columns}
-        print_json(content, written)
-        return
-    print_notes(notes, warnings)
+    said = {"rows": scores.size, "notes": notes, "warnings": warnings}
     if out is None:
-        typer.echo(_format_scores(columns, kind).decode(), nl=False)
-    print_written(written)
+        names = {"score": "scores", "total": "totals", "risk": "risks", "label": "labels"}
+        said |= {"ids": rows}
+        said |= {names[key]: columns[key] for key in names if key in columns}
+
+    def show() -> None:
+        if out is None:
+            typer.echo(content.decode(), nl=False)
+
+    finish({} if out is None else {out: content}, said if as_json else None, notes, warnings, show)
 
 
 def _warn_of_gaps(scores: npt.NDArray[np.float64]) -> list[str]:
@@ -173,9 +164,9 @@ def _row_names(source: Source, card: ScoreCard) -> tuple[str, list[Any]]:
     from ..reading.columns import labels_as_text, texts
 
     column = card.summary.get("ids")
-    if isinstance(column, str) and column in source.frame.column_names:
+    if isinstance(column, str) and column in source.names:
         taken = column in ("score", "total", "risk", "label")
-        names_of_rows = texts(source.frame.column(column), strip=False)
+        names_of_rows = texts(source.column(column), strip=False)
         return "row" if taken else column, names_of_rows.tolist()
     if source.row_ids is not None:
         return "row", labels_as_text(source.row_ids.tolist(), strip=False).tolist()

@@ -54,7 +54,7 @@ def export_command(
     force: options.Force = False,
 ) -> None:
     """Export MODEL for people and programs without sparseauc; all give the same scores."""
-    from .output import check_outputs, print_written, write_outputs
+    from .output import check_outputs, finish
 
     if out is None and to == "xlsx":
         raise typer.BadParameter("a workbook cannot be printed: give a file with --out")
@@ -68,9 +68,9 @@ def export_command(
     except ValueError as error:
         raise ModelFileError(f"{model.name} cannot be exported: {error}") from None
     content = made.encode() if isinstance(made, str) else made
-    written = write_outputs({} if out is None else {out: content})
-    print_written(written)
-    if out is None:
+    if out is not None:
+        finish({out: content}, None, (), (), lambda: None)
+    else:
         text = content.decode()
         if printable(text) != text.replace("\t", " "):
             raise OutputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -68,15 +69,7 @@ def validate_command(
 
     Example: sparseauc validate model.json next_year.csv --by site --report validation.html
     """
-    from .output import (
-        check_outputs,
-        check_suffix,
-        print_json,
-        print_notes,
-        print_written,
-        progress,
-        write_outputs,
-    )
+    from .output import check_outputs, check_suffix, finish, progress
 
     contents: dict[Path, bytes] = {}
     if (update is None) != (out is None):
@@ -110,49 +103,17 @@ def validate_command(
             from ..pages.validation_report import build_validation_report
 
             contents[report] = render(build_validation_report(found, made_by(table))).encode()
-    written = write_outputs(contents)
-    if as_json:
-        print_json(found.to_dict(), written)
-        return
-    print_notes([*notes, *found.notes], found.warnings)
-    _print_validation(found)
-    print_written(written)
+    notes += found.notes
+    show = partial(_print_validation, found)
+    finish(contents, found.to_dict() if as_json else None, notes, found.warnings, show)
 
 
 def _print_validation(found: Validation) -> None:
-    from ..formatting import auc_text, calibration_text
+    from ..pages.words import write_lines
     from .output import print_points
 
-    within = "" if found.within is None else f" within {found.within!r}"
-    lines = [
-        f"{found.source}: {found.rows} rows, {found.positives} with {found.card.event}",
-        f"{found.card.measure}{within} {auc_text(found.interval, long=True)}",
-    ]
-    if found.promised is not None:
-        tested = "" if found.pvalue is None else f"; difference p = {found.pvalue:.2g}"
-        lines.append(f"Expected from nested cross-validation: {auc_text(found.promised)}{tested}")
-    if found.risks is not None:
-        lines.append(f"Calibration: {calibration_text(found.risks.check)}")
-        lines.append(f"Brier score: {found.risks.brier:.3f}")
-    for one in found.others:
-        low, high = one.ends
-        lines.append(
-            f"{one.name}: {found.card.measure} {auc_text(one.interval)} on {one.rows} rows; model "
-            f"minus {one.name} {one.difference:+.3f} (95 % CI {low:+.3f} to {high:+.3f}), "
-            f"p = {one.pvalue:.2g}"
-        )
-        if one.at_horizon is not None:
-            lines.append(f"  AUC of {one.name} at the horizon: {auc_text(one.at_horizon)}")
-        if one.risks is not None:
-            lines.append(f"  Calibration of {one.name}: {calibration_text(one.risks.check)}")
-            lines.append(f"  Brier score of {one.name}: {one.risks.brier:.3f}")
-    for group in found.groups:
-        area = "too few rows of a class"
-        if group.interval:
-            area = f"{found.card.measure} {auc_text(group.interval)}"
-        lines.append(f"  {group.name}: {area}, {group.rows} rows, {group.positives} positive")
-    typer.echo(printable("\n".join(lines)))
-    if not found.points:
-        return
-    points = [point.as_dict() for point in found.points]
-    print_points(points, f"Thresholds of the model on {found.source}")
+    for line in write_lines("terminal_validation.j2", found=found):
+        typer.echo(printable(line))
+    if found.points:
+        points = [point.as_dict() for point in found.points]
+        print_points(points, f"Thresholds of the model on {found.source}")

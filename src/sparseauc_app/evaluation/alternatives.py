@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -28,7 +27,7 @@ from ..comparison import MethodResult, fit_method, judge_method
 from ..fit_result import FitResult
 from ..folds import Progress, score_folds, splits_of
 from ..methods import L1_LOGISTIC, list_of_k, simple_methods
-from ..models import chooses_by_exchanges, fill_in, labels_for
+from ..models import chooses_by_exchanges, fill_in, labels_for, make_filler
 from ..reading import Table
 
 L1 = "L1 logistic regression"
@@ -76,8 +75,9 @@ def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Basel
         return fit_method(_L1, table, train, seed)
 
     def fit_simply(make: Callable[[int], Any], fold: int, train: Rows) -> Any:
-        fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
-        return make_pipeline(fill, make(sizes[fold])).fit(table.X[train], outcome.y[train])
+        return make_pipeline(make_filler(table), make(sizes[fold])).fit(
+            table.X[train], outcome.y[train]
+        )
 
     outcome = table.outcome
     methods: dict[str, Callable[[int, Rows], Any]] = {
@@ -116,9 +116,8 @@ def _within_time(
 def _time_of_l1(table: Table, train: Rows) -> float:
     """Seconds of a fit: a third of that of the weakest penalty, which takes longest."""
     rows = train[:: max(1, train.size // 1000)]
-    fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
     scale = StandardScaler(with_mean=not sp.issparse(table.X))
-    X = make_pipeline(fill, scale).fit_transform(table.X[rows])
+    X = make_pipeline(make_filler(table), scale).fit_transform(table.X[rows])
     model = _L1.make().set_params(C=_L1.grid["C"][-1])
     started = time.perf_counter()
     with warnings.catch_warnings():
@@ -224,11 +223,9 @@ def learning_curve(
             done = len(splits) * len(found) + fold
             report("Learning curve", done, len(splits) * len(_SHARES))
             rows = _share_of(train, table.y, share, fold)
-            fill = SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
             model = list_of_k(table.outcome, k, fit.summary["alpha"]).set_params(limits=groups)
-            return fit_rows(
-                make_pipeline(fill, model), table.X, table.outcome.y, rows, **table.known()
-            )
+            model = make_pipeline(make_filler(table), model)
+            return fit_rows(model, table.X, table.outcome.y, rows, **table.known())
 
         fewest = _share_of(splits[0][0], table.y, share, 0)
         if table.outcome.take(fewest).informative < 3:

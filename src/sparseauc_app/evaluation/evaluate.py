@@ -25,9 +25,6 @@ from .probabilities import Risks, judge_scores, log_odds_of
 from .ranking import Followed, RankCurves, follow_scores, rank_curves
 from .sample_size import DevelopmentSize, ValidationSize, development_size, validation_size
 
-# A column with no more different values than these, all whole, is counted instead of ranked.
-_FEW = 2
-
 
 @dataclass(frozen=True)
 class CandidateRow:
@@ -48,20 +45,17 @@ def describe_candidates(table: Table, chosen: list[str]) -> list[CandidateRow]:
     """Describe all candidates of a table, the chosen ones first and in their order."""
     names = [str(name) for name in table.columns]
     place = {name: j for j, name in enumerate(names)}
-    first = [place[name] for name in chosen]
-    taken = set(first)
-    others = [j for j in range(len(names)) if j not in taken]
+    first = dict.fromkeys(place[name] for name in chosen)
     positive = table.y == 1
     rows = []
-    for j in (*first, *others):
+    for j in first | dict.fromkeys(range(len(names))):
         values = dense_column(table.X, j)
         known = ~np.isnan(values)
-        distinct = np.unique(values[known])
-        counted = distinct.size <= _FEW and set(distinct.tolist()) <= {0.0, 1.0}
+        counted = set(np.unique(values[known]).tolist()) <= {0.0, 1.0}
         rows.append(
             CandidateRow(
                 name=names[j],
-                chosen=j in taken,
+                chosen=j in first,
                 everyone=_describe(values[known], counted),
                 positives=_describe(values[known & positive], counted),
                 negatives=_describe(values[known & ~positive], counted),

@@ -158,6 +158,13 @@ class Risks:
     average_precision: float
 
 
+def describe_risks(risks: Risks | None) -> dict[str, Any]:
+    """Return what JSON has of risks."""
+    if risks is None:
+        return {"calibration": None, "brier": None}
+    return {"calibration": risks.check.as_dict(), "brier": risks.brier}
+
+
 def log_odds_of(p: Array) -> Array:
     """Log odds of probabilities, some of which are rounded to 0 or 1."""
     odds: Array = logit(np.clip(p, 1e-15, 1 - 1e-15))

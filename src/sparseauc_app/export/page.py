@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from ..formatting import auc_text, make_environment, percent
+from ..formatting import auc_text, make_environment
 from ..scorecard import ScoreCard
 from .effects import Effect, effects_of
 from .nomogram import Axis, Nomogram, make_nomogram
@@ -44,7 +44,6 @@ def to_html(card: ScoreCard) -> str:
         effects=effects,
         event=_event_of(card),
         auc=None if auc is None else auc_text(auc, long=True),
-        prevalence=_prevalence(card),
         axes=[] if nomogram is None else _axes_of(nomogram),
         spread=_spread,
         left=_LEFT,
@@ -59,14 +58,6 @@ def to_html(card: ScoreCard) -> str:
 def _event_of(card: ScoreCard) -> str:
     """Name what the risk is of: "sepsis = yes", or "death until 365"."""
     return card.event if card.times is None else f"{card.event} until {card.times.horizon:g}"
-
-
-def _prevalence(card: ScoreCard) -> str | None:
-    rows = card.summary.get("rows")
-    positives = card.summary.get("positives")
-    if card.follow_up is not None:
-        return None  # the share of rows is not that of events until the horizon
-    return None if not rows or positives is None else percent(positives / rows)
 
 
 def _describe(card: ScoreCard, effects: list[Effect], nomogram: Nomogram | None) -> dict[str, Any]:

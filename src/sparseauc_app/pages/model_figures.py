@@ -15,8 +15,8 @@ from ..evaluation.ranking import RankCurves
 from ..fit_result import FitResult
 from ..reading.columns import dense_column
 from .elements import Figure, Panel, Series
+from .model_words import class_names, words_of
 from .parts import draw_calibration, draw_decision_curve, draw_roc
-from .words import class_names, words_of
 
 # Longer lists would fill pages: only the columns with the largest weights are drawn.
 MOST_DRAWN = 12

@@ -16,7 +16,7 @@ from ..evaluation.alternatives import WITHIN, Alternatives, Baselines
 from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
 from ..fit_result import FitResult
-from ..formatting import HEADINGS, WITHOUT_POINTS, auc_text, capitalised, heading_of, percent
+from ..formatting import HEADINGS, WITHOUT_POINTS, capitalised, heading_of
 from .elements import Code, Element, Listing, Note, Report, Section
 from .html import significant
 from .model_figures import (
@@ -29,8 +29,9 @@ from .model_figures import (
     draw_scores,
     draw_sizes,
 )
+from .model_words import class_names, describe_method, words_of
 from .parts import list_items, list_points, note_cautions, show_follow_up, show_groups
-from .words import class_names, describe_method, words_of
+from .words import write_lines
 
 _REPLACEMENTS = {
     "column": "Column",
@@ -128,11 +129,7 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     fit = evaluation.fit
     say = words_of(fit)
     sections = [
-        Section(
-            "reliance",
-            "Cautions",
-            [note_cautions(fit.cautions, say("no_cautions"))],
-        ),
+        Section("reliance", "Cautions", [note_cautions(fit.cautions, say("no_cautions"))]),
         Section("columns", "The short list", _show_columns(evaluation)),
     ]
     if evaluation.alternatives is not None:
@@ -155,6 +152,8 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
             [list_items(fit.card, needed=evaluation.size)],
         ),
     ]
+    positive = class_names(fit)[0]
+    glance = write_lines("model_glance.j2", fit=fit, about=fit.summary, positive=positive)
     lead = say("lead")
     compared = evaluation.baselines
     if compared is not None and compared.l1 is not None and compared.l1.difference is not None:
@@ -165,31 +164,8 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
         lead=lead,
         sections=sections,
         facts={**_list_facts(fit), **(facts or {})},
-        glance=_summarise(fit),
+        glance=dict(line.rsplit(" | ", 1) for line in glance),
     )
-
-
-def _summarise(fit: FitResult) -> dict[str, str]:
-    table = fit.table
-    nested = fit.nested
-    classifier: Any = fit.classifier
-    positives = int(table.y.sum())
-    rows = table.y.size
-    measure = fit.card.measure
-    auc = {f"{measure} on training rows (optimistic)": f"{fit.training_auc.auc:.3f}"}
-    if nested is not None:
-        one = nested.interval
-        within = "" if table.strata is None else " within strata"
-        auc = {f"{measure}{within} ({100 * one.confidence:g} % CI)": auc_text(one)}
-    return {
-        **auc,
-        "Rows": str(rows),
-        f"{_name_of_events(fit)} ({class_names(fit)[0]})": (
-            f"{positives} ({percent(positives / rows)})"
-        ),
-        "Columns": f"{fit.k} of {table.count(range(len(table.inputs)))}",
-        **({"Cost": f"{classifier.cost_:g}"} if hasattr(classifier, "cost_") else {}),
-    }
 
 
 def _name_of_events(fit: FitResult) -> str:
@@ -392,19 +368,18 @@ def _list_baselines(found: Baselines, fit: FitResult) -> Listing:
             "95 % from": one.low,
             "to": one.high,
             "Columns": one.columns,
-            "Difference": None,
         }
+        names = ["Difference", "Difference from", "Difference to"]
+        row |= dict.fromkeys(names) | {"p": one.pvalue}
         if one.difference is not None:
             row["Difference"] = round(-one.difference, 3) + 0.0
-        if fit.table.strata is None:
-            row |= {"Difference from": None, "Difference to": None, "p": one.pvalue}
-            if one.lead is not None:
-                row["Difference from"], row["Difference to"] = (
-                    round(end, 3) + 0.0 for end in one.lead[1:]
-                )
+        if one.lead is not None:
+            row |= {name: round(end, 3) + 0.0 for name, end in zip(names, one.lead, strict=True)}
         rows.append(row)
     caption = words_of(fit)("baselines", left_out=found.left_out)
     frame = pd.DataFrame(rows)
+    if fit.table.strata is not None:  # the paired test is of all rows
+        frame = frame.drop(columns=["Difference from", "Difference to", "p"])
     return Listing(
         "baselines", "Compared with simple methods", caption, frame, formats={"p": ".2g"}
     )
@@ -477,21 +452,7 @@ def _show_probability(evaluation: Evaluation) -> list[Element]:
 
 def _show_use(evaluation: Evaluation) -> list[Element]:
     card = evaluation.fit.card
-    formula = f"{card.score_name} = {card.intercept:.6g}".replace("= -", "= −")
-    for term in card.terms:
-        sign = "−" if term.coefficient < 0 else "+"
-        filled = "" if term.fill is None else f" ({term.fill_in_units:.4g} if missing)"
-        formula += f"\n  {sign} {abs(term.coefficient):.6g} × {term.formula}{filled}"
-    if (how := card.calibration) is not None:
-        log_odds = card.score_name
-        if (how.slope, how.intercept) != (1.0, 0.0):
-            shift = f"{'−' if how.intercept < 0 else '+'} {abs(how.intercept):.6g}"
-            log_odds = f"({how.slope:.6g} × {card.score_name} {shift})"
-        risk = f"1 / (1 + exp(−{log_odds}))"
-        if how.link == "cloglog":
-            power = card.score_name if how.slope == 1 else f"{how.slope:.6g} × {card.score_name}"
-            risk = f"1 − {how.baseline:.6g} ^ exp({power})"
-        formula += f"\n{card.risk_text} = {risk}"
+    formula = "\n".join(write_lines("formula.j2", card=card))
     elements: list[Element] = [Code("Formula", formula)]
     try:
         elements.append(Code("SQL", f"SELECT\n{to_sql(card)} AS {card.score_name}\nFROM my_table"))

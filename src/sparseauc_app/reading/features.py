@@ -26,7 +26,7 @@ from .columns import (
     parse_numbers,
     texts,
 )
-from .source import DataError, Source, unknown_column_error
+from .source import DataError, Source
 
 Text = Literal["one-hot", "auto", "drop"]
 Missing = Literal["refuse", "median", "mean", "drop-rows"]
@@ -141,7 +141,7 @@ def encode_columns(
     source = replace(source, frame=limited, marks={**source.marks, **marks})
     _ask_about_marks(source, aside, problems)
     aside = {*aside, *source.doubtful}
-    frame = source.frame.select([name for name in source.frame.column_names if name not in aside])
+    frame = source.frame.select([name for name in source.names if name not in aside])
     kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
     levels, left_out, notes = _choose_levels(source, kinds, rules, problems)
     few = sum(map(len, levels.values())) <= max(_MOST_WHOLE[0], _MOST_WHOLE[1] * len(levels))
@@ -223,9 +223,7 @@ def _read_numeric(source: Source, numeric: Collection[str]) -> tuple[Any, dict[s
     frame = source.frame
     found = {}
     for name in numeric:
-        if name not in frame.column_names:
-            raise unknown_column_error(name, frame.column_names, "--numeric")
-        column = frame.column(name)
+        column = source.column(name, "--numeric")
         if not is_text(column.type):
             continue
         fitting = conventions_of(column, limits=True)
@@ -252,7 +250,7 @@ def _ask_about_marks(source: Source, aside: Collection[str], problems: list[Data
 
 
 def _two_meanings(source: Source, names: Sequence[str]) -> DataError:
-    meanings = both_meanings(source.frame.column(names[0]))
+    meanings = both_meanings(source.column(names[0]))
     return DataError(
         f"{quoted(names)}: the numbers can be read in two ways, {meanings}. --format "
         "decimal=comma says that commas are decimal commas and points are between thousands, "
@@ -273,7 +271,7 @@ def _choose_levels(
         left_out |= dict.fromkeys(found, "not numeric")
         return {}, left_out, notes + _nearly_numbers(source, found)
     levels, unfit = _few_levels(source, kinds, found, rules)
-    numeric = [name for name in unfit if _readable_numbers(source.frame.column(name))]
+    numeric = [name for name in unfit if _readable_numbers(source.column(name))]
     if numeric:
         problems.append(_ask_for_numbers(source, numeric))
     notes += _nearly_numbers(source, [name for name in found if name not in numeric])
@@ -290,7 +288,7 @@ def _few_levels(
         if kinds[name] != "text":
             unfit[name] = "a date" if kinds[name] == "date" else "not text"
             continue
-        found = sorted({entry for entry in texts(source.frame.column(name)) if entry is not None})
+        found = sorted({entry for entry in texts(source.column(name)) if entry is not None})
         if len(found) in (1, source.n_rows):
             unfit[name] = f"only {found[0]!r}" if len(found) == 1 else "differs in every row"
         elif len(found) > rules.max_levels and name not in rules.keep:
@@ -332,22 +330,31 @@ def _readable_numbers(column: Any) -> bool:
     """Return whether most texts of a column are numbers, and all can be read with limits."""
     if not is_text(column.type):
         return False
+    entries, other = _not_numbers(column)
+    return len(other) < entries and bool(conventions_of(column, limits=True))
+
+
+def _not_numbers(column: Any) -> tuple[int, list[str]]:
+    """Number of texts in a column that was probably meant to be numeric, and those that are none.
+
+    0 of any other column.
+    """
     entries = [entry for entry in texts(column) if entry is not None]
-    numeric = sum(is_number(entry) for entry in entries)
-    return numeric >= max(1, _NEARLY * len(entries)) and bool(conventions_of(column, limits=True))
+    other = [entry for entry in entries if not is_number(entry)]
+    nearly = len(entries) - len(other) >= _NEARLY * len(entries)
+    return (len(entries), other) if nearly else (0, [])
 
 
 def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
     """A sentence on each text column in which most entries are numbers."""
     found = []
     for name in names:
-        entries = [entry for entry in texts(source.frame.column(name)) if entry is not None]
-        other = [entry for entry in entries if not is_number(entry)]
+        entries, other = _not_numbers(source.column(name))
         if entries and not other:
             found.append(f"{name!r}: numbers stored as text; --numeric {name!r} reads them")
-        elif entries and len(other) <= (1 - _NEARLY) * len(entries):
+        elif entries:
             found.append(
-                f"{name!r}: {len(entries) - len(other)} of {len(entries)} values are numbers, "
+                f"{name!r}: {entries - len(other)} of {entries} values are numbers, "
                 f"{len(other)} are like {shortened(other[0], 20)!r}; --numeric {name!r} reads "
                 "limits such as >5 as 5, and text without a digit as missing"
             )

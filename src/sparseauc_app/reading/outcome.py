@@ -19,7 +19,7 @@ from .checks import EVENT_WORDS, find_times, split_words
 from .columns import count_distinct, is_given, is_number, kind_of, labels_as_text, texts
 from .features import Rules
 from .scoring import read_numbers
-from .source import DataError, Source, unknown_column_error
+from .source import DataError, Source
 
 if TYPE_CHECKING:
     from sparseauc.survival import SurvivalTimes
@@ -205,35 +205,15 @@ def leave_out_others(labels: Labels, classes: Classes, target: str) -> tuple[Mas
     return kept, [f"{rows} left out in which {target!r} is {_counted(counts, sorted(counts))}"]
 
 
-@dataclass(frozen=True, eq=False)
-class KnownOutcome:
-    """Rows with an outcome and a score, whether each of these is positive, and what to note."""
+def find_new_classes(
+    source: Source, card: ScoreCard, scores: Array, positive: str | None, negative: str | None
+) -> tuple[Mask, Mask, tuple[str, ...]]:
+    """Find the rows with an outcome and a score, whether each is positive, and what to note.
 
-    judged: Mask
-    positive: Mask
-    notes: tuple[str, ...] = ()
-
-
-def known_outcome(
-    source: Source,
-    card: ScoreCard,
-    scores: Array,
-    positive: str | None = None,
-    negative: str | None = None,
-) -> KnownOutcome | None:
-    """Find the outcome of new rows; None without the column.
-
-    Parameters
-    ----------
-    source, card, scores
-        New rows, the model, and its scores of them.
-    positive, negative : str, optional
-        Labels of the two classes in these rows; by default those of the model. With ``negative``,
-        rows with other labels are left out; without it they are refused.
+    The labels of the two classes are by default those of the model. With ``negative``, rows with
+    other labels are left out; without it they are refused.
     """
-    if card.target not in source.frame.column_names:
-        return None
-    labels = texts(source.frame.column(card.target))
+    labels = texts(source.column(card.target))
     given = is_given(labels)
     keys = np.array([label_key(one) if one is not None else "" for one in labels], object)
     wanted = label_key(card.event_value if positive is None else positive)
@@ -265,7 +245,7 @@ def known_outcome(
     lacking = int(np.count_nonzero(~given | (~scored & ~unknown)))
     if lacking:
         notes.append(f"{lacking} rows without outcome or score were left out")
-    return KnownOutcome(judged, is_positive[judged], tuple(notes))
+    return judged, is_positive[judged], tuple(notes)
 
 
 def _negatives_of(card: ScoreCard) -> list[str] | None:
@@ -294,7 +274,7 @@ def read_labels(
     option = "--target" if rules.time is None else "--event"
     if rules.target is None:
         raise _ask_for_target(source, rules, option, make)
-    labels = read_column(source, rules.target, option)
+    labels = texts(source.column(rules.target, option))
     written = {label for label in labels.tolist() if label is not None}
     if len({label_key(label) for label in written}) < len(written):  # such as 1 and 1.0
         labels = labels_as_text([None if label is None else label_key(label) for label in labels])
@@ -329,7 +309,7 @@ def _options_for(
     says little, or no option helps.
     """
     times: list[str | None] = []
-    labels = {str(label).lower() for label in texts(source.frame.column(name)) if label is not None}
+    labels = {str(label).lower() for label in texts(source.column(name)) if label is not None}
     if labels & NEGATIVE_WORDS or all(map(is_number, labels)):
         times += find_event_times(source, name, rules)[:1]
     if split_words(name) - _OUTCOME_WORDS and f"t{name[1:]}" not in times:
@@ -354,14 +334,6 @@ def find_event_times(source: Source, target: str, rules: Rules) -> list[str]:
     numbers = [name for name in frame.column_names if kind_of(frame.column(name)) == "number"]
     complete = [name for name in numbers if frame.column(name).null_count == 0]
     return find_times(target, [name for name in complete if name not in rules.aside])
-
-
-def read_column(source: Source, name: str, option: str) -> Labels:
-    """A column of the file as text."""
-    names = source.frame.column_names
-    if name not in names:
-        raise unknown_column_error(name, names, f"{source.name}, {option}")
-    return texts(source.frame.column(name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,10 +440,7 @@ def _ask_at_horizon(
 
 def _read_complete(source: Source, name: str, option: str, rows: Rows) -> Array:
     """Numbers of 0 or more in some rows of a column."""
-    names = source.frame.column_names
-    if name not in names:
-        raise unknown_column_error(name, names, f"{source.name}, {option}")
-    values = read_numbers(source, name, ColumnType("number"))[rows]
+    values = read_numbers(source, name, ColumnType("number"), option)[rows]
     for bad, what, do in (
         (np.isnan(values), "missing", "fill it in, or take these rows out of the file"),
         (~np.isfinite(values), "infinite", "give a number"),

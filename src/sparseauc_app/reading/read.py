@@ -4,7 +4,7 @@ import json
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import pyarrow as pa
 from sparseauc.utils.optional import import_optional
 from sparseauc.utils.text import quoted
 
-from ..column_types import Mark
 from .source import COMPRESSIONS, MOST_BYTES, DataError, Source, read_by
 from .text import MISSING, read_text
 
@@ -167,16 +166,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def read_source(
-    path: Path | str,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: Mark | None = None,
-    sheet: str | None = None,
-    ids: str | None = None,
-    as_text: Collection[str] = (),
-) -> Source:
+def read_source(path: Path | str, *, sheet: str | None = None, **written: Any) -> Source:
     r"""Read a table of any known format.
 
     Parameters
@@ -185,16 +175,10 @@ def read_source(
         CSV and its relatives (also compressed), Excel (``.xlsx``), Parquet, Feather, Arrow, Stata
         (``.dta``), SAS (``.sas7bdat``, ``.xpt``), SPSS (``.sav``, with pyreadstat); ``-`` for text
         from standard input.
-    delimiter, encoding : str, optional
-        Of text files; detected by default.
-    decimal : {".", ","}, optional
-        Decimal sign of text files; the other sign stands between thousands. Found by default.
     sheet : str, optional
         Sheet of an Excel file that has several.
-    ids : str, optional
-        Column of row identifiers, kept as they are written: 007 is not 7, and NA is not missing.
-    as_text : collection of str
-        Columns of text files that are read as text.
+    **written
+        How a text file is written, as :func:`~sparseauc_app.reading.text.read_text` takes it.
 
     Returns
     -------
@@ -222,15 +206,7 @@ def read_source(
         with tempfile.TemporaryDirectory() as folder:  # all readers need a file
             path = Path(folder) / "standard input"
             path.write_bytes(sys.stdin.buffer.read(MOST_BYTES + 1))
-            return read_source(
-                path,
-                delimiter=delimiter,
-                encoding=encoding,
-                decimal=decimal,
-                sheet=sheet,
-                ids=ids,
-                as_text=as_text,
-            )
+            return read_source(path, sheet=sheet, **written)
     with read_by("Python", path, "a file"):
         if path.is_dir():
             raise DataError(f"{path} is a folder, not a file")
@@ -262,11 +238,4 @@ def read_source(
         raise DataError(f"{path.name}: unpack it first, only text is read compressed")
     if read is not None:
         return read(path)
-    return read_text(
-        path,
-        delimiter=delimiter,
-        encoding=encoding,
-        decimal=decimal,
-        ids=ids,
-        as_text=as_text,
-    )
+    return read_text(path, **written)

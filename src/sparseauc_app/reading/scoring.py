@@ -25,7 +25,7 @@ from .columns import (
     parse_numbers,
     texts,
 )
-from .source import DataError, Source, unknown_column_error
+from .source import DataError, Source
 
 if TYPE_CHECKING:
     from ..scorecard import ScoreCard, Term
@@ -164,21 +164,18 @@ def _warn_of_units(card: ScoreCard, values: Array) -> list[str]:
 
 
 def _check_present(source: Source, card: ScoreCard) -> None:
-    known = source.frame.column_names
     columns = dict.fromkeys(term.column for term in card.terms)
-    absent = [name for name in columns if name not in known]
-    if len(absent) == 1:
-        raise unknown_column_error(absent[0], known, source.name)
-    if absent:
+    absent = [name for name in columns if name not in source.names]
+    if len(absent) > 1:
         raise DataError(
             f"{source.name} lacks {len(absent)} of the {len(columns)} columns that the model "
             f"uses: {quoted(absent, 10)}"
         )
 
 
-def read_numbers(source: Source, name: str, of: ColumnType) -> Array:
+def read_numbers(source: Source, name: str, of: ColumnType, option: str = "") -> Array:
     """A column of numbers or booleans, NaN where missing."""
-    column = source.frame.column(name)
+    column = source.column(name, option)
     kind = kind_of(column)
     if kind == "empty":
         return np.full(source.n_rows, np.nan)
@@ -216,7 +213,7 @@ def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
 
 def _read_indicator(source: Source, term: Term, of: ColumnType) -> tuple[Array, Labels]:
     """1 where a column of text is the level, 0 where not, NaN where missing; and texts unseen."""
-    column = source.frame.column(term.column)
+    column = source.column(term.column)
     kind = kind_of(column)
     if kind not in ("text", "empty") and not pa.types.is_integer(column.type):
         raise DataError(

@@ -77,7 +77,19 @@ class Source:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_names(self.frame.column_names, self.name)
+        check_names(self.names, self.name)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.frame.column_names)
+
+    def column(self, name: str, option: str = "") -> pa.ChunkedArray:
+        """Return a column; one that is not there is refused, as one that an option names."""
+        if name not in self.names:
+            what = f"{self.name}, {option}" if option else self.name
+            raise unknown_column_error(name, self.names, what)
+        return self.frame.column(name)
 
     @property
     def n_rows(self) -> int:

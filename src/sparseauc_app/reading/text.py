@@ -50,7 +50,17 @@ def read_text(
 ) -> Source:
     """Read a table of delimited text; lines before its header may begin with ``#``.
 
-    Parameters are those of :func:`~sparseauc_app.reading.read_source`.
+    Parameters
+    ----------
+    path : path
+    delimiter, encoding : str, optional
+        Detected by default.
+    decimal : {".", ","}, optional
+        Decimal sign; the other sign stands between thousands. Found by default.
+    as_text : collection of str
+        Columns that are read as text.
+    ids : str, optional
+        Column of row identifiers, kept as they are written: 007 is not 7, and NA is not missing.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter not in _SIGNS):
         raise DataError(f"the delimiter must be one of {_SIGNS!r}, got {delimiter!r}")

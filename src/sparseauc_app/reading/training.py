@@ -28,7 +28,7 @@ from .checks import (
     warn_of_repeated_ids,
     warn_of_repeated_rows,
 )
-from .columns import is_given
+from .columns import is_given, texts
 from .features import Missing, Rules, encode_columns
 from .outcome import (
     Classes,
@@ -37,10 +37,9 @@ from .outcome import (
     find_event_times,
     follow_rows,
     leave_out_others,
-    read_column,
     read_labels,
 )
-from .source import DataError, Source, unknown_column_error
+from .source import DataError, Source
 
 if TYPE_CHECKING:
     from sparseauc.outcome import Outcome
@@ -197,15 +196,14 @@ def training_table(source: Source, rules: Rules) -> Table:
     _refuse_infinite(X, inputs, problems)
     gaps = np.isnan(X)
     missing = _count_missing(gaps, inputs)
-    shown = listed([f"{name!r} ({count})" for name, count in missing.items()])
     if missing and rules.missing == "refuse":
-        problems.append(_refuse_missing(missing, rows.size, shown))
+        problems.append(_refuse_missing(missing, rows.size))
     _raise_all(problems)
     if not inputs:
         raise _no_columns_error(source, target, features.left_out)
     if 0 < y.sum() < y.size:
         warnings += warn_of_gaps(gaps, y == 1, inputs)
-    X, kept = _settle_missing(X, inputs, gaps, rules.missing, shown, notes)
+    X, kept = _settle_missing(X, inputs, gaps, rules.missing, missing, notes)
     y = y[kept]
     rows = rows[kept]
     if followed.times is None or y.sum() < 2:  # rows need not be censored
@@ -307,18 +305,16 @@ def _find_rows(
 def _refuse_unknown(source: Source, rules: Rules) -> None:
     """Refuse row identifiers and excluded columns that the file does not have."""
     if rules.ids is not None:
-        read_column(source, rules.ids, "--ids")  # which refuses one that is not there
-    known = source.frame.column_names
+        source.column(rules.ids, "--ids")  # which refuses one that is not there
     for name in rules.exclude:
-        if name not in known:
-            raise unknown_column_error(name, sorted(known), "--exclude")
+        source.column(name, "--exclude")
 
 
 def _no_columns_error(source: Source, target: str, left_out: Mapping[str, str]) -> DataError:
     """The error for a file without a column to choose; its fields may not have been split."""
-    if source.frame.num_columns == 1:
+    if len(source.names) == 1:
         return DataError(
-            f"{source.name} has only one column, {shortened(source.frame.column_names[0])!r}. "
+            f"{source.name} has only one column, {shortened(source.names[0])!r}. "
             "If fields are not separated by comma, semicolon, tab or bar, give "
             "--format delimiter=X"
         )
@@ -344,7 +340,11 @@ def _count_missing(gaps: Any, inputs: Sequence[Input]) -> dict[str, int]:
     return dict(sorted(holes, key=lambda hole: -hole[1]))
 
 
-def _refuse_missing(missing: Mapping[str, int], rows: int, shown: str) -> DataError:
+def _show_missing(missing: Mapping[str, int]) -> str:
+    return listed([f"{name!r} ({count})" for name, count in missing.items()])
+
+
+def _refuse_missing(missing: Mapping[str, int], rows: int) -> DataError:
     """The error for missing values: columns that are mostly missing are better left out."""
     mostly = [name for name, count in missing.items() if 2 * count > rows]
     options = [part for name in mostly for part in ("--exclude", name)]
@@ -354,8 +354,8 @@ def _refuse_missing(missing: Mapping[str, int], rows: int, shown: str) -> DataEr
     if mostly:
         more = f". More than half of {quoted(mostly)} is missing"
     return DataError(
-        f"missing values in {shown}. --missing median or mean imputes them, drop-rows drops rows "
-        f"that have any, --exclude leaves out a column{more}",
+        f"missing values in {_show_missing(missing)}. --missing median or mean imputes them, "
+        f"drop-rows drops rows that have any, --exclude leaves out a column{more}",
         options,
     )
 
@@ -401,7 +401,7 @@ def _read_complete_column(
     """The rows' entries in a column of the file, as text, of which none may be missing."""
     if name is None:
         return None
-    found = read_column(source, name, option)[rows]
+    found = texts(source.column(name, option))[rows]
     lacking = rows[~is_given(found)]
     if lacking.size:
         shown = listed([str(row + 1) for row in lacking.tolist()])
@@ -427,21 +427,24 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
 
 
 def _settle_missing(
-    X: Any, inputs: list[Input], gaps: Any, rule: Missing, shown: str, notes: list[str]
+    X: Any, inputs: list[Input], gaps: Any, rule: Missing, missing: dict[str, int], notes: list[str]
 ) -> tuple[Any, Rows]:
     """Apply the rule for missing values; return X and the rows kept."""
     rows = np.arange(X.shape[0])
-    if not shown:
+    if not missing:
         return X, rows
     if rule == "drop-rows":
         kept = np.flatnonzero(gaps.sum(axis=1) == 0)
         notes.append(
-            f"{rows.size - kept.size} of {rows.size} rows dropped for missing values in {shown}"
+            f"{rows.size - kept.size} of {rows.size} rows dropped for missing values in "
+            f"{_show_missing(missing)}"
         )
         if kept.size == 0:
-            raise DataError(f"every row has a missing value: {shown}. Try --missing median")
+            raise DataError(
+                f"every row has a missing value: {_show_missing(missing)}. Try --missing median"
+            )
         return X[kept], kept
-    notes += _notes_on_imputation(_count_missing(gaps, inputs), inputs, rule)
+    notes += _notes_on_imputation(missing, inputs, rule)
     return X, rows
 
 
@@ -456,9 +459,9 @@ def _notes_on_imputation(
         + ("share" if rule == "mean" else "presence or absence in most training rows"): texts,
     }
     for what, names in by.items():
-        named = [f"{name!r} ({count})" for name, count in missing.items() if name in names]
-        if named:
-            yield f"{what}: {listed(named)}"
+        held = {name: count for name, count in missing.items() if name in names}
+        if held:
+            yield f"{what}: {_show_missing(held)}"
 
 
 def cut_numbers(table: Table) -> Table:

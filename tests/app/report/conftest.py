@@ -8,7 +8,7 @@ import pytest
 from browser import Visit
 from example_report import example_report
 
-from sparseauc_app.pages import Report
+from sparseauc_app.pages.elements import Report
 
 
 @pytest.fixture

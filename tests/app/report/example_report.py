@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sparseauc_app.pages import Figure, Listing, Note, Panel, Report, Section, Series
+from sparseauc_app.pages.elements import Figure, Listing, Note, Panel, Report, Section, Series
 
 METHODS = (
     "SHT-AUC", "SPAM-l1", "SPAM-l2", "FSAUC", "SOLAM", "StoIHT", "HSG-HT", "SparseAUCClassifierCV",

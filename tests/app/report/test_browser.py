@@ -7,17 +7,8 @@ import pandas as pd
 import pytest
 from browser import DESK, PHONE, Visit, check_page
 
-from sparseauc_app.pages import (
-    Code,
-    Figure,
-    Listing,
-    Note,
-    Panel,
-    Report,
-    Section,
-    Series,
-    drawing,
-)
+from sparseauc_app.pages import drawing
+from sparseauc_app.pages.elements import Code, Figure, Listing, Note, Panel, Report, Section, Series
 from sparseauc_app.pages.html import render
 
 NASTY = "</script><img src=x onerror=alert(1)> & \"quotes\" 'too' <!-- {{ 7*7 }} $x_1$ %{x} 基因 π"

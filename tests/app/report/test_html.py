@@ -13,16 +13,8 @@ from example_report import example_report
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparseauc_app.pages import (
-    Figure,
-    Listing,
-    Note,
-    Panel,
-    Report,
-    Section,
-    Series,
-    drawing,
-)
+from sparseauc_app.pages import drawing
+from sparseauc_app.pages.elements import Figure, Listing, Note, Panel, Report, Section, Series
 from sparseauc_app.pages.html import columns, number, render, to_csv
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}

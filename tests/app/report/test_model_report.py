@@ -28,8 +28,9 @@ from sparseauc_app.evaluation.alternatives import find_alternatives
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.formatting import percent
-from sparseauc_app.pages import Code, Figure, Listing, build_model_report
+from sparseauc_app.pages.elements import Code, Figure, Listing
 from sparseauc_app.pages.html import columns, render
+from sparseauc_app.pages.model_report import build_model_report
 from sparseauc_app.reading import Input, Table
 
 NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
