@@ -156,7 +156,8 @@ def _cell(value: Any) -> str:
 
 def benchmark_pages(results: Path = ROOT / "benchmarks" / "results") -> dict[str, str]:
     """Return each table as a page of its own, and the list of them."""
-    pages, lines = {}, []
+    pages = {}
+    lines = []
     # What most people come for first.
     paths = sorted(results.glob("*.md"), key=lambda path: (path.stem != "peers", path.stem))
     for path in paths:
@@ -312,7 +313,8 @@ def _by_use(name: str) -> tuple[int, str]:
 
 def reference_pages() -> dict[str, str]:
     """Return the reference, and a page for each public module with a table of its names."""
-    pages, modules = {}, public_names()
+    pages = {}
+    modules = public_names()
     for module_name, names in modules.items():
         title = MODULES[module_name]
         # Bars are magnitudes here, not substitutions.

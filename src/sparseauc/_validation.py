@@ -150,7 +150,7 @@ class CountedRows:
 
     @property
     def are_all(self) -> bool:
-        """Whether every row counts."""
+        """True if every row counts."""
         return self.index.size == self.n_given
 
     def take(self, values: Any, name: str) -> Any:

@@ -81,7 +81,7 @@ class CVTask:
 
     @property
     def progress(self) -> Progress | None:
-        """What is called with the stage of the fit, its steps done and their number."""
+        """Callable that is told the stage of the fit, its steps done and their number."""
         return self.verbose if callable(self.verbose) else None
 
     def with_lengths(self, n_ks: int) -> CVTask:

@@ -125,9 +125,19 @@ class Outcome(ABC):
     def quadratic(self, table: Any) -> Quadratic:
         """Return the quadratic of the rows of weight above 0 of a table."""
 
-    @abstractmethod
     def split(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]:
         """Divide rows as ``cv`` says, and refuse splits that cannot be fitted or validated."""
+        splits = self._divide(cv, X, groups, random_state)
+        for number, (train, test) in enumerate(splits):
+            self._check_part(train, f"split {number}", "training")
+            self._check_part(test, f"split {number}", "validation")
+        return splits
+
+    @abstractmethod
+    def _divide(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]: ...
+
+    @abstractmethod
+    def _check_part(self, rows: Indices, split: str, name: str) -> None: ...
 
     @abstractmethod
     def fold_labels(self, n_folds: int) -> Mask:
@@ -255,13 +265,8 @@ class Binary(Outcome):
         """Class moments."""
         return moments_of(table, self.positive, self.weight, self.strata, solver=True)
 
-    def split(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]:
-        """Divide rows so that there are both classes on either side."""
-        splits = make_splits(cv, X, self.positive, groups, random_state, strata=self.strata)
-        for number, (train, test) in enumerate(splits):
-            self._check_part(train, f"split {number}", "training")
-            self._check_part(test, f"split {number}", "validation")
-        return splits
+    def _divide(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]:
+        return make_splits(cv, X, self.positive, groups, random_state, strata=self.strata)
 
     def fold_labels(self, n_folds: int) -> Mask:  # noqa: ARG002
         """Rows of the positive class."""
@@ -347,19 +352,21 @@ class Binary(Outcome):
         return float(first.shares**2 @ variances)
 
     @property
+    def _class_sizes(self) -> tuple[int, int]:
+        """Rows of weight above 0 of each class, the positives first."""
+        counted = self.positive if self.weight is None else self.positive & (self.weight > 0)
+        n_positive = int(np.count_nonzero(counted))
+        return n_positive, self.n_counted - n_positive
+
+    @property
     def informative(self) -> int:
         """Rows of the rarer class."""
-        counted = np.True_ if self.weight is None else self.weight > 0
-        sizes = [np.count_nonzero(counted & side) for side in (self.positive, ~self.positive)]
-        return int(min(sizes))
+        return min(self._class_sizes)
 
     @property
     def chance_error(self) -> float:
         """Standard error of the AUC of scores that say nothing."""
-        counted = np.True_ if self.weight is None else self.weight > 0
-        n_positive = float(np.count_nonzero(self.positive & counted))
-        n_negative = float(np.count_nonzero(~self.positive & counted))
-        return _chance_error(n_positive, n_negative)
+        return _chance_error(*self._class_sizes)
 
     def scale(self, scores: Scores) -> tuple[float, float]:
         """Midway between the means of the classes, and their distance."""
@@ -506,8 +513,8 @@ class Times(Outcome):
             self.times, self.weight, cells, event_weight=event_weight, weighting=weighting
         )
 
-    def split(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]:
-        """Divide rows so that some can be compared; by default with the same share of events.
+    def _divide(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]:
+        """Divide rows, by default with the same share of events.
 
         The concordance of a fold with few events is a matter of luck; repeats average it out, until
         200 have been validated, five times at most.
@@ -518,22 +525,19 @@ class Times(Outcome):
             cv = max(2, min(FOLDS, n_events))
             n_repeats = repeats_for(n_events)
         labels = self.fold_labels(int(cv) if isinstance(cv, Integral) else 2)
-        splits = make_splits(
+        return make_splits(
             cv, X, labels, groups, random_state, n_repeats=n_repeats, strata=self.strata
         )
-        self._check_splits(SplitPlan.from_splits(splits, len(self.times), self.weight))
-        return splits
 
-    def _check_splits(self, plan: SplitPlan) -> None:
-        """Refuse splits in which no rows can be compared."""
-        for split, rows in plan.validated():
-            training = self.reweighted(plan.training_weights(split))._training_pairs()
-            for name, pairs in (("training", training), ("validation", self.take(rows).pairs())):
-                if not pairs.total > 0:
-                    raise FoldsError(
-                        f"no two {name} rows of split {split} can be compared, as too few have an "
-                        "event: use fewer folds, or give a later horizon"
-                    )
+    def _check_part(self, rows: Indices, split: str, name: str) -> None:
+        """Refuse rows of which no two can be compared; all events count in training."""
+        part = self.take(rows)
+        pairs = part._training_pairs() if name == "training" else part.pairs()
+        if not pairs.total > 0:
+            raise FoldsError(
+                f"no two {name} rows of {split} can be compared, as too few have an event: use "
+                "fewer folds, or give a later horizon"
+            )
 
     def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
         """Moments of the training rows of each split, and of all rows."""

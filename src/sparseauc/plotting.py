@@ -194,8 +194,12 @@ class AUCPathDisplay:
             (self.points_["chosen"],) = ax.plot(
                 self.chosen, chosen_auc, **mark, markersize=5, label=label
             )
-        _label_path(ax, self.along)
         ax.set(ylabel=f"validation {self.measure}")
+        if self.along == "budget":
+            ax.set_xlabel("budget")
+        else:
+            ax.set_xlabel("number of columns k")
+            ax.locator_params("x", integer=True, steps=[1, 2, 5, 10])
         ax.legend(loc="lower right", fontsize="small")
         self.ax_ = ax
         self.figure_ = ax.figure
@@ -380,14 +384,3 @@ def _one_panel(ax: Any, *, square: bool = False) -> Any:
 def _path_axis(cv_results: Mapping[str, Any]) -> str:
     """Return what the path runs along: "budget" if several were tried, else "k"."""
     return "budget" if np.unique(cv_results.get("param_budget", ())).size > 1 else "k"
-
-
-def _label_path(ax: Any, along: str) -> None:
-    """Name the axis of the path, with integers only for numbers of columns."""
-    from matplotlib.ticker import MaxNLocator
-
-    if along == "budget":
-        ax.set_xlabel("budget")
-        return
-    ax.set_xlabel("number of columns k")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))

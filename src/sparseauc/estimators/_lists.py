@@ -67,7 +67,7 @@ class EmptyListWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class FittedLimits:
-    """What a fitted list was chosen with, which questions about it need once more.
+    """Ridge and limits of a fitted list, which questions about it need once more.
 
     Attributes
     ----------

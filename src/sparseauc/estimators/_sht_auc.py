@@ -319,7 +319,7 @@ class _Monitor:
         return bool(model.callback is not None and model.callback(record)) or stop
 
     def _stops(self, record: EpochRecord, auc: float) -> bool:
-        """Whether the AUC of the rows held out has not risen for too long."""
+        """Return whether the AUC of the rows held out has not risen for too long."""
         if auc > self._best_auc:
             self.best = record
             self._best_auc = auc
