@@ -22,7 +22,7 @@ from .tuning import N_FOLDS
 FAR = 2.0
 PROTOCOL_WORDS = {
     "corrected": "the corrected protocol (stratified nested cross-validation, nothing learned from "
-    "test rows, exactly k columns)",
+    "test rows, exactly k columns, simulated columns with random signs)",
     "published": "the published protocol (as in the authors' programs, errors included)",
 }
 # The second arm of the corrected protocol: the simulation as the paper has it.
