@@ -1,10 +1,9 @@
-"""Rows that pass through a device: the same rows, in the same order; here the device is the CPU."""
+"""Rows that pass through a device: the same rows, in the same order."""
 
 import numpy as np
 import pytest
 
-from sparseauc.chunks import _streaming
-from sparseauc.chunks._streaming import copy_rows
+from sparseauc.chunks import _device
 
 pytestmark = pytest.mark.slow
 
@@ -15,25 +14,22 @@ torch = pytest.importorskip("torch")
 @pytest.mark.parametrize("n", [1, 7, 500])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_copied_rows_are_the_rows(by_threads, n, dtype, monkeypatch):
-    monkeypatch.setattr(_streaming, "_BY_THREADS", 0 if by_threads else np.inf)
-    monkeypatch.setattr(_streaming.joblib, "cpu_count", lambda: 3)
-    rng = np.random.default_rng(n)
-    table = rng.standard_normal((600, 5)).astype(dtype)
+    monkeypatch.setattr(_device, "_BY_THREADS", 0 if by_threads else np.inf)
+    monkeypatch.setattr(_device.joblib, "cpu_count", lambda: 3)
+    table = np.random.default_rng(n).standard_normal((600, 5)).astype(dtype)
     table.flags.writeable = False
-    rows = np.sort(rng.choice(600, n, replace=False))
     out = np.full((n, 5), np.nan, dtype)
-    copy_rows(table, rows, out)
-    np.testing.assert_array_equal(out, table[rows])
-    copy_rows(table, slice(50, 50 + n), out)
+    _device._copy_rows(table[50 : 50 + n], out)
     np.testing.assert_array_equal(out, table[50 : 50 + n])
 
 
-def test_chunks_stream_in_order():
-    from sparseauc.chunks import DeviceChunks
-
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@pytest.mark.parametrize("rows", [1, 10, 35, 100])
+def test_chunks_stream_in_order(rows):
     X = np.arange(70.0).reshape(35, 2)
-    chunks = DeviceChunks(X, torch.device("cpu"), chunk_bytes=160, streamed=True)
-    assert len(chunks.sizes) == 4
-    parts = [part.clone().numpy() for part in chunks._stream()]
+    device = torch.device("cuda")
+    chunks = _device.DeviceChunks(X, device, chunk_bytes=16 * rows, streamed=True)
+    parts = [part.clone().cpu().numpy() for part in chunks._stream()]
     np.testing.assert_array_equal(np.concatenate(parts), X)
     assert [len(part) for part in parts] == list(chunks.sizes)

@@ -28,6 +28,7 @@ _DIVIDERS = 512
 # Numbers scored at a time.
 _TILE_NUMBERS = 2**20
 _ROWS_AT_A_TIME = 256
+_NO_CELLS = np.empty((0, 0, 0))
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def count_aucs(
     compared = few_are_positive if exactly else None
     work = _Count(narrowed, dividers, before, compared, weight is not None, n_threads)
     known = [positive, *([] if weight is None else [weight]), *rounds]
-    counts: list[npt.NDArray[Any]] = chunks.run(work, *known, columns=used)
+    counts: list[Array] = chunks.run(work, *known, columns=used)
     totals = np.array([_class_totals(rows, positive, weight) for rows in validating])
     aucs, error = _aucs_of_counts(counts, totals, compared)
     if strata is not None:
@@ -140,7 +141,7 @@ def count_aucs(
 
 
 def _aucs_of_counts(
-    counts: Sequence[npt.NDArray[Any]], totals: Array, few_are_positive: bool | None
+    counts: Sequence[Array], totals: Array, few_are_positive: bool | None
 ) -> tuple[list[Array], float]:
     """Turn what ``_Count`` counted into AUCs, and how far they may be off."""
     if few_are_positive is None:
@@ -218,7 +219,7 @@ def _dividing_rows(few: Indices, many: Indices) -> Indices:
 
 
 @dataclass(eq=False)
-class _Count(Pass[list[npt.NDArray[Any]]]):
+class _Count(Pass[list[Array]]):
     """Score validation rows and count them among the dividers of each model, for each split.
 
     Where all rows of the rarer class divide, ``few_are_positive`` says which that is. Counts are
@@ -235,21 +236,17 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
     n_threads: int
 
     def add(
-        self, state: list[npt.NDArray[Any]] | None, X: Any, start: int, *known: npt.NDArray[Any]
-    ) -> list[npt.NDArray[Any]]:
+        self, state: list[Array] | None, X: Any, start: int, *known: npt.NDArray[Any]
+    ) -> list[Array]:
         """Score and count the validation rows of a chunk."""
         del start
         positive, *rounds = known
         weight = rounds.pop(0) if self.weighted else None
         # By model; or by model, class and cell.
+        exact = self.few_are_positive is not None
         counts = state or [
-            np.zeros(len(dividers))
-            if self.few_are_positive is not None
-            else np.zeros(
-                (len(dividers), 2, 2 * dividers.shape[1] + 1),
-                np.float64 if self.weighted else np.int32,
-            )
-            for dividers in self.dividers
+            np.zeros(len(one) if exact else (len(one), 2, 2 * one.shape[1] + 1))
+            for one in self.dividers
         ]
 
         def count(number: int, rows: Indices) -> None:
@@ -261,33 +258,38 @@ class _Count(Pass[list[npt.NDArray[Any]]]):
                 scores = model.scores(X[part])
                 side = positive[part]
                 counted = np.empty(0) if weight is None else weight[part]
-                if self.few_are_positive is None:
-                    _count_cells(dividers, scores, side, counted, counts[number])
-                else:
-                    others = side != self.few_are_positive
-                    before = self.before[number] if self.weighted else np.empty((0, 0))
-                    _add_below(dividers, before, scores, others, counted, counts[number])
+                below, cells = counts[number], _NO_CELLS
+                if not exact:
+                    below, cells = np.empty(0), counts[number]
+                count_below(
+                    dividers,
+                    self.before[number] if exact and self.weighted else np.empty((0, 0)),
+                    scores,
+                    side,
+                    side != self.few_are_positive if exact else np.ones_like(side),
+                    counted,
+                    below,
+                    cells,
+                )
 
         judged = [each for validated in rounds for each in rows_by_number(validated)]
         Parallel(self.n_threads, prefer="threads")(delayed(count)(*each) for each in judged)
         return counts
 
-    def merge(
-        self, first: list[npt.NDArray[Any]], second: list[npt.NDArray[Any]]
-    ) -> list[npt.NDArray[Any]]:
+    def merge(self, first: list[Array], second: list[Array]) -> list[Array]:
         """Add up."""
         for one, other in zip(first, second, strict=True):
             one += other
         return first
 
 
-def _auc_of_cells(counts: npt.NDArray[Any]) -> tuple[Array, float]:
+def _auc_of_cells(counts: Array) -> tuple[Array, float]:
     """AUCs of models from the weight of each class by cell, (n_models, 2, cells).
 
     Even cells lie between dividers; odd ones hold what equals a divider, whose ties are real.
     """
-    positive = counts[:, 0].astype(np.float64)
-    negative = counts[:, 1].astype(np.float64)
+    positive = counts[:, 0]
+    negative = counts[:, 1]
     pairs = positive.sum(axis=1) * negative.sum(axis=1)
     below = np.cumsum(negative, axis=1) - negative / 2
     aucs = np.einsum("mc,mc->m", positive, below) / pairs
@@ -376,31 +378,28 @@ def _places(ascending, low, per_unit, starts, score):  # type: ignore[no-untyped
 
 
 @kernel
-def _add_below(dividers, before, scores, counted, weight, counts):  # type: ignore[no-untyped-def]
-    """Over the counted scores of each model, add twice the weight of the dividers below, ties once.
+def count_below(dividers, before, scores, positive, counted, weight, below, cells):  # type: ignore[no-untyped-def]
+    """Compare the scores of rows by each model with the ascending dividers.
 
-    ``before`` are the sums of the dividers' weights; without weights each counts one.
+    Add to ``below`` of each model, over the counted rows, twice the weight of the dividers below,
+    ties once; ``before`` are the sums of the dividers' weights, without which each counts one. Or,
+    if there are ``cells``, add the weight of rows of each class to their cell, between dividers or
+    at one.
     """
     for m in range(dividers.shape[0]):
         low, per_unit, starts = _look_up_table(dividers[m])
         total = 0.0
         for i in range(scores.shape[1]):
-            if counted[i]:
-                less, upto = _places(dividers[m], low, per_unit, starts, scores[m, i])
-                if weight.size:
-                    total += weight[i] * (before[m, less] + before[m, upto])
-                else:
-                    total += less + upto
-        counts[m] += total
-
-
-@kernel
-def _count_cells(dividers, scores, positive, weight, counts):  # type: ignore[no-untyped-def]
-    """Add up the weight of rows of each class by cell: between dividers, or at one."""
-    for m in range(dividers.shape[0]):
-        low, per_unit, starts = _look_up_table(dividers[m])
-        for i in range(scores.shape[1]):
+            if not counted[i]:
+                continue
+            w = weight[i] if weight.size else 1.0
             less, upto = _places(dividers[m], low, per_unit, starts, scores[m, i])
-            # Equal dividers share the cell of the first of them.
-            cell = 2 * less + (1 if upto > less else 0)
-            counts[m, 0 if positive[i] else 1, cell] += weight[i] if weight.size else 1
+            if cells.size:
+                # Equal dividers share the cell of the first of them.
+                cells[m, 0 if positive[i] else 1, 2 * less + (1 if upto > less else 0)] += w
+            elif before.size:
+                total += w * (before[m, less] + before[m, upto])
+            else:
+                total += w * (less + upto)
+        if not cells.size:
+            below[m] += total

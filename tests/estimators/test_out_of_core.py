@@ -375,6 +375,21 @@ def test_many_rows_of_the_rarer_class(outbreak, monkeypatch, weighted):
     assert_same_search(actual, expected)
 
 
+def count_below(dividers, before, scores, positive, weight, below=None, cells=None):
+    """Compare negatives with dividers that are positives, or all rows with any dividers."""
+    counted = ~positive if cells is None else np.ones_like(positive)
+    held_out.count_below(
+        dividers,
+        np.empty((0, 0)) if before is None else before,
+        scores,
+        positive,
+        counted,
+        weight,
+        np.empty(0) if below is None else below,
+        np.empty((0, 0, 0)) if cells is None else cells,
+    )
+
+
 @pytest.mark.slow
 @given(st.data())
 def test_aucs_of_cells_bound_the_exact_ones(data):
@@ -385,20 +400,20 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
     positive[:2] = True, False
     dividers = np.sort(rng.choice(scores[positive], data.draw(st.integers(1, 8))))
     weight = rng.random(n) + 0.1
-    for counted, kind in ((np.empty(0), np.int32), (weight, np.float64)):
-        counts = np.zeros((1, 2, 2 * dividers.size + 1), kind)
-        held_out._count_cells(dividers[None], scores[None], positive, counted, counts)
+    for counted in (np.empty(0), weight):
+        counts = np.zeros((1, 2, 2 * dividers.size + 1))
+        count_below(dividers[None], None, scores[None], positive, counted, cells=counts)
         assert counts.sum() == pytest.approx(counted.sum() if counted.size else n)
         auc, error = held_out._auc_of_cells(counts)
         expected = roc_auc_score(positive, scores, sample_weight=counted if counted.size else None)
         assert abs(auc[0] - expected) <= error + 1e-12
-    ascending, below, nothing = np.sort(scores[positive])[None], np.zeros(1), np.empty((0, 0))
-    held_out._add_below(ascending, nothing, scores[None], ~positive, np.empty(0), below)
+    ascending, below = np.sort(scores[positive])[None], np.zeros(1)
+    count_below(ascending, None, scores[None], positive, np.empty(0), below)
     pairs = 2 * positive.sum() * (~positive).sum()
     assert 1 - below[0] / pairs == pytest.approx(roc_auc_score(positive, scores))
     order = np.argsort(scores[positive], kind="stable")
     before, below = held_out._weight_before(weight[positive][None, order]), np.zeros(1)
-    held_out._add_below(ascending, before, scores[None], ~positive, weight, below)
+    count_below(ascending, before, scores[None], positive, weight, below)
     pairs = 2 * weight[positive].sum() * weight[~positive].sum()
     expected = roc_auc_score(positive, scores, sample_weight=weight)
     assert 1 - below[0] / pairs == pytest.approx(expected)
@@ -411,9 +426,8 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
 def test_looking_up_in_buckets_is_searching(ascending, scores):
     ascending, scores = np.sort(ascending), np.array(scores)
     expected = np.searchsorted(ascending, scores) + np.searchsorted(ascending, scores, "right")
-    found, every = np.zeros(1), np.ones(scores.size, np.bool_)
-    nothing = np.empty((0, 0)), np.empty(0)
-    held_out._add_below(ascending[None], nothing[0], scores[None], every, nothing[1], found)
+    found, none = np.zeros(1), np.zeros(scores.size, np.bool_)
+    count_below(ascending[None], None, scores[None], none, np.empty(0), found)
     assert found[0] == expected.sum()
 
 

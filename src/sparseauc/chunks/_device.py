@@ -1,10 +1,11 @@
 """Rows on a GPU, or rows on the host that stream through it, as chunks."""
 
-import functools
 import itertools
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import joblib
 import numpy as np
 import numpy.typing as npt
 
@@ -18,12 +19,13 @@ from ..utils.arrays import (
     usable_bytes,
 )
 from ..utils.types import Indices
-from ._streaming import DeviceStream, copy_rows
 from .base import FLOATS, Pass, SequentialChunks, State, equal_sizes
 
 # Bytes of a chunk. It is centred in double precision, which takes twice as much again for float32;
 # larger ones save launches and transfers of what came of them.
 _CHUNK_BYTES = {"cuda": 2**31, "cpu": 2**26}
+# Bytes from which rows are copied by several threads.
+_BY_THREADS = 2**24
 
 
 class DeviceChunks(SequentialChunks):
@@ -100,13 +102,49 @@ class DeviceChunks(SequentialChunks):
             yield to_host(self.rows[low:high].index_select(1, chosen))
 
     def _stream(self) -> Iterator[Any]:
-        """Copy the next chunk while one is at work."""
+        """Copy the next chunk, through page-locked memory, while one is at work."""
+        torch = import_torch()
         rows = self.rows.numpy()
+        shape = max(self.sizes), self.shape[1]
+        kind = self.rows.dtype
+        # Two of each, filled in turn.
+        staging = [torch.empty(shape, dtype=kind, pin_memory=True) for _ in range(2)]
+        buffers = [torch.empty(shape, dtype=kind, device=self.device) for _ in range(2)]
+        copied = [torch.cuda.Event() for _ in range(2)]
+        used = [torch.cuda.Event() for _ in range(2)]
+        stream = torch.cuda.Stream(self.device)
 
-        def piece(low: int, high: int, staging: Any) -> Any:
-            chunk = staging[: high - low]
-            copy_rows(rows, slice(low, high), chunk.numpy())
-            return chunk
+        def send(slot: int, low: int, high: int) -> Any:
+            copied[slot].synchronize()  # the staging memory has been read
+            chunk = staging[slot][: high - low]
+            _copy_rows(rows[low:high], chunk.numpy())
+            buffer = buffers[slot][: high - low]
+            with torch.cuda.stream(stream):
+                stream.wait_event(used[slot])  # the chunk before it is no longer needed
+                buffer.copy_(chunk, non_blocking=True)
+                copied[slot].record(stream)
+            return buffer
 
-        stream = DeviceStream(self.device, self.rows.dtype, (max(self.sizes), self.shape[1]))
-        return stream.send(functools.partial(piece, low, high) for low, high in self._bounds)
+        bounds = list(self._bounds)
+        coming = send(0, *bounds[0])
+        for number in range(len(bounds)):
+            slot = number % 2
+            chunk = coming
+            if number + 1 < len(bounds):
+                coming = send(1 - slot, *bounds[number + 1])
+            current = torch.cuda.current_stream(self.device)
+            current.wait_event(copied[slot])
+            try:
+                yield chunk
+            finally:
+                used[slot].record(current)
+
+
+def _copy_rows(rows: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
+    """Copy rows by several threads where they are many: one does not saturate the memory."""
+    n_threads = min(joblib.cpu_count(), out.shape[0]) if out.nbytes >= _BY_THREADS else 1
+    # Several parts a thread, so that none waits long for the slowest.
+    limits = np.linspace(0, out.shape[0], min(4 * n_threads, out.shape[0]) + 1).astype(int)
+    parts = itertools.starmap(slice, itertools.pairwise(limits.tolist()))
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(lambda part: np.copyto(out[part], rows[part]), parts))

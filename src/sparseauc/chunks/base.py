@@ -205,22 +205,7 @@ class TableInMemory(SequentialChunks):
         """Yield slices of rows."""
         for start in range(0, self.shape[0], self._rows):
             part = self._table[start : start + self._rows]
-            part = part if columns is None else part[:, columns]
-            yield np.ascontiguousarray(part) if isinstance(part, np.ndarray) else part
-
-    def run(
-        self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
-    ) -> State:
-        """Do ``work`` on all rows."""
-        self.n_passes += 1
-        state, start = None, 0
-        for part in self.read(columns):
-            stop = start + part.shape[0]
-            state = work.add(state, part, start, *(array[start:stop] for array in known))
-            start = stop
-        if state is None:
-            raise InputError("the table holds no rows")
-        return state
+            yield part if columns is None else part[:, columns]
 
     def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
         """Some rows of some columns, as a dense array in double precision."""

@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._validation import read_only
 from ..errors import InputError
 from ..survival import ComparablePairs
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 from .base import Quadratic
-from .rows import check_means
+from .rows import add_powers, check_means
 
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21
@@ -55,22 +56,35 @@ class PairMoments(Quadratic):
                 "there is no pair of rows of which one is known to have its event first"
             )
         self._X, self._pairs = X, pairs
-        cells, self._cell, sizes = np.unique(pairs.cell, return_inverse=True, return_counts=True)
+        cells, cell, sizes = np.unique(pairs.cell, return_inverse=True, return_counts=True)
+        self._cell = cell.astype(np.int32)
         starts = np.append(0, np.cumsum(sizes)[:-1])
         # About the first row of the stratum: a column of one value has exactly that as its mean.
         origin = _dense(X[pairs.rows[starts]])
-        totals, reach = np.zeros_like(origin), np.zeros(X.shape[1])
         self.origin = origin
-        for rows, part in self._tiles(np.arange(X.shape[1])):
-            _add(part, self._cell[rows], pairs.second[rows], totals, reach)
+        totals, reach = self._add_up()
         check_means(X, totals)
         self._weights = np.bincount(self._cell, pairs.second, cells.size)
         self.origin = origin + totals / self._weights[:, None]
         # What rounding leaves of the sums about the means, which are nothing in exact arithmetic.
-        self._rest = np.zeros_like(origin)
-        for rows, part in self._tiles(np.arange(X.shape[1])):
-            _add(part, self._cell[rows], pairs.second[rows], self._rest, reach[:0])
+        self._rest, _ = self._add_up()
         self._varies: Mask = reach > 0
+
+    def _add_up(self) -> tuple[Array, Array]:
+        """Sums of the rows of each stratum, less its origin, and the largest of any."""
+        totals, squares = np.zeros((2, *self.origin.shape))
+        reach = np.zeros(self.origin.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, part in self._tiles(np.arange(reach.size)):
+                self._add(part, rows, self._pairs.second, totals, squares, reach)
+        return totals, reach
+
+    def _add(
+        self, part: Array, rows: slice, weight: Array, totals: Array, squares: Array, reach: Array
+    ) -> None:
+        """Add Σ w x and Σ w x² of each stratum, and the largest |x|."""
+        known = [read_only(array) for array in (part, self._cell[rows], weight[rows])]
+        add_powers(*known, np.zeros_like(totals), totals, squares, reach)
 
     @property
     def n_features(self) -> int:
@@ -115,24 +129,22 @@ class PairMoments(Quadratic):
         pairs, d = self._pairs, self.n_features
         lean = pairs.before * pairs.second - pairs.first * pairs.after
         both = pairs.before * pairs.second + pairs.first * pairs.after
-        square, delta, diagonal, size = np.zeros((4, d))
-        farthest = np.zeros((2, self._weights.size, d))
+        delta, diagonal, size, reach = np.zeros((4, d))
+        farthest, squares = np.zeros((2, 2, self._weights.size, d))
         with np.errstate(over="ignore", invalid="ignore"):
             for rows, part, z in self._scanned(np.arange(d)):
-                squares = part**2
-                square += pairs.second[rows] @ squares
                 delta += lean[rows] @ part
                 diagonal += np.einsum("ij,ij->j", part, z)
-                size += both[rows] @ squares
+                size += both[rows] @ part**2
                 np.abs(part, out=part)
-                _add(part, self._cell[rows], pairs.first[rows], farthest[0], square[:0])
-                _add(part, self._cell[rows], pairs.second[rows], farthest[1], square[:0])
+                self._add(part, rows, pairs.first, farthest[0], squares[0], reach)
+                self._add(part, rows, pairs.second, farthest[1], squares[1], reach)
             # Sums over all rows of a stratum, less those up to a row, are those after it.
             firsts = np.bincount(self._cell, pairs.first, self._weights.size)
             firsts, seconds = firsts[:, None], self._weights[:, None]
             mean = np.maximum(farthest[0] / np.maximum(firsts, 1e-300), farthest[1] / seconds)
             size += (firsts * seconds * mean**2).sum(axis=0)
-            deviations = np.sqrt(square / self._weights.sum())
+            deviations = np.sqrt(squares[1].sum(axis=0) / self._weights.sum())
         total = pairs.total
         return deviations, delta / total, np.maximum(diagonal, 0.0) / total, np.sqrt(size / total)
 
@@ -189,7 +201,7 @@ class PairMoments(Quadratic):
             rows = slice(low, high)
             part = self._X[pairs.rows[rows]]
             part = _dense(part if every else part[:, columns])
-            _subtract(part, self._cell[rows], origin)
+            part -= origin[self._cell[rows]]
             yield rows, part
             low = high
 
@@ -203,26 +215,6 @@ def _dense(rows: Any) -> Array:
     """Rows as a new array of double precision."""
     values: Any = rows.toarray() if sp.issparse(rows) else rows  # type: ignore[attr-defined]
     return np.array(values, np.float64, order="C")
-
-
-@kernel
-def _subtract(part, cell, origin):  # type: ignore[no-untyped-def]
-    """Take the origin of its stratum from each row."""
-    for i in range(part.shape[0]):
-        about = origin[cell[i]]
-        for j in range(part.shape[1]):
-            part[i, j] -= about[j]
-
-
-@kernel
-def _add(part, cell, weight, totals, reach):  # type: ignore[no-untyped-def]
-    """Add Σ w x by stratum, and the largest |x| where it is wanted."""
-    for i in range(part.shape[0]):
-        row, total, w = part[i], totals[cell[i]], weight[i]
-        for j in range(row.size):
-            total[j] += w * row[j]
-        for j in range(reach.size):
-            reach[j] = max(reach[j], abs(row[j]))
 
 
 @kernel

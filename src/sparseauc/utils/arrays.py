@@ -15,9 +15,6 @@ import numpy.typing as npt
 from ..errors import InputError
 from .optional import import_optional
 
-# Bytes of rows that are copied into the order of their blocks on the CPU; with more, every block is
-# gathered when it is visited.
-_COPY_ON_CPU = 2**30
 # Share of a GPU's free memory that rows may fill: the rest is for the models and for products.
 _SHARE = 0.8
 _GIB = 2**30
@@ -49,9 +46,8 @@ def explain_out_of_memory(what: str, nbytes: int) -> Iterator[None]:
         free, total = torch.cuda.mem_get_info()
         raise MemoryError(
             f"{what} asks for about {nbytes / _GIB:.2f} GiB on the device, which has "
-            f"{free / _GIB:.2f} of {total / _GIB:.2f} GiB free: use float32, a smaller batch_size "
-            "or fewer models at a time, or give X as a NumPy array or memory map, whose rows "
-            "stream through the device in chunks"
+            f"{free / _GIB:.2f} of {total / _GIB:.2f} GiB free: use float32, or give X as a "
+            "NumPy array or memory map, whose rows stream through the device in chunks"
         ) from error
 
 
@@ -78,10 +74,8 @@ def as_tensor(array: npt.NDArray[Any]) -> Any:
 
 
 def usable_bytes(device: Any) -> int:
-    """Bytes of a device that may be filled with rows."""
+    """Bytes of a GPU that may be filled with rows."""
     torch = import_torch()
-    if device.type != "cuda":
-        return _COPY_ON_CPU
     free, _ = torch.cuda.mem_get_info(device)
     # What the allocator holds without using it is free, too.
     free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
