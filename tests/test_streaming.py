@@ -23,13 +23,14 @@ def test_copied_rows_are_the_rows(by_threads, n, dtype, monkeypatch):
     np.testing.assert_array_equal(out, table[50 : 50 + n])
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 @pytest.mark.parametrize("rows", [1, 10, 35, 100])
-def test_chunks_stream_in_order(rows):
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_chunks_stream_in_order(device, rows):
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no CUDA device")
     X = np.arange(70.0).reshape(35, 2)
-    device = torch.device("cuda")
-    chunks = _device.DeviceChunks(X, device, chunk_bytes=16 * rows, streamed=True)
+    there = torch.device(device)
+    chunks = _device.DeviceChunks(X, there, chunk_bytes=16 * rows, streamed=True)
     parts = [part.clone().cpu().numpy() for part in chunks._stream()]
     np.testing.assert_array_equal(np.concatenate(parts), X)
     assert [len(part) for part in parts] == list(chunks.sizes)

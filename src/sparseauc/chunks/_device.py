@@ -104,20 +104,25 @@ class DeviceChunks(SequentialChunks):
     def _stream(self) -> Iterator[Any]:
         """Copy the next chunk, through page-locked memory, while one is at work."""
         torch = import_torch()
+        on_gpu = self.device.type == "cuda"
         rows = self.rows.numpy()
         shape = max(self.sizes), self.shape[1]
         kind = self.rows.dtype
         # Two of each, filled in turn.
-        staging = [torch.empty(shape, dtype=kind, pin_memory=True) for _ in range(2)]
-        buffers = [torch.empty(shape, dtype=kind, device=self.device) for _ in range(2)]
-        copied = [torch.cuda.Event() for _ in range(2)]
-        used = [torch.cuda.Event() for _ in range(2)]
-        stream = torch.cuda.Stream(self.device)
+        staging = [torch.empty(shape, dtype=kind, pin_memory=on_gpu) for _ in range(2)]
+        if on_gpu:
+            buffers = [torch.empty(shape, dtype=kind, device=self.device) for _ in range(2)]
+            copied = [torch.cuda.Event() for _ in range(2)]
+            used = [torch.cuda.Event() for _ in range(2)]
+            stream = torch.cuda.Stream(self.device)
 
         def send(slot: int, low: int, high: int) -> Any:
-            copied[slot].synchronize()  # the staging memory has been read
+            if on_gpu:
+                copied[slot].synchronize()  # the staging memory has been read
             chunk = staging[slot][: high - low]
             _copy_rows(rows[low:high], chunk.numpy())
+            if not on_gpu:
+                return chunk
             buffer = buffers[slot][: high - low]
             with torch.cuda.stream(stream):
                 stream.wait_event(used[slot])  # the chunk before it is no longer needed
@@ -132,6 +137,9 @@ class DeviceChunks(SequentialChunks):
             chunk = coming
             if number + 1 < len(bounds):
                 coming = send(1 - slot, *bounds[number + 1])
+            if not on_gpu:
+                yield chunk
+                continue
             current = torch.cuda.current_stream(self.device)
             current.wait_event(copied[slot])
             try:
