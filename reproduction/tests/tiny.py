@@ -17,6 +17,7 @@ TINY = replace(
     figure2_trials=1,
     figure2_folds=2,
     figure1_epochs=20,
+    theory_ratios=(0.25,),
     real_trials=1,
     audit_sparsities=(3,),
     audit_trials=1,

@@ -9,8 +9,6 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.model_selection import StratifiedKFold
 
-from sparseauc.metrics import auc
-
 from .arrays import Array, Indices, Mask
 from .methods import METHODS
 from .protocols import Protocol
@@ -27,12 +25,13 @@ class Split(NamedTuple):
     test: Indices
 
 
-def aucs(X: Array, positive: Mask, W: Array) -> list[float]:
-    """AUC of every column of coefficients, NaN where it holds NaN."""
-    return [
-        auc(positive, column) if np.isfinite(column).all() else np.nan
-        for column in np.ascontiguousarray((X @ W).T)
-    ]
+def aucs(positive: Mask, scores: Array) -> Array:
+    """AUC of every column of scores, NaN where it holds NaN."""
+    n_positive = int(positive.sum())
+    lowest = n_positive * (n_positive + 1) / 2
+    pairs = n_positive * (positive.size - n_positive)
+    found: Array = (rankdata(scores, axis=0)[positive].sum(axis=0) - lowest) / pairs
+    return found
 
 
 def aucs_of_largest(X: Array, positive: Mask, W: Array, ks: Sequence[int]) -> Array:
@@ -40,16 +39,11 @@ def aucs_of_largest(X: Array, positive: Mask, W: Array, ks: Sequence[int]) -> Ar
     found = np.full((W.shape[1], len(ks)), np.nan)
     if not ks:
         return found
-    n_positive = int(positive.sum())
-    lowest = n_positive * (n_positive + 1) / 2
-    pairs = n_positive * (positive.size - n_positive)
     # Of equal entries those of the smaller column number, as in ``top_k``.
     order = np.argsort(-np.abs(W), axis=0, kind="stable")[: max(ks)]
     ends = np.minimum(ks, W.shape[0]) - 1
     for line, (columns, w) in enumerate(zip(order.T, W.T, strict=True)):
-        if np.isfinite(w).all():
-            scores = np.cumsum(X[:, columns] * w[columns], axis=1)[:, ends]
-            found[line] = (rankdata(scores, axis=0)[positive].sum(axis=0) - lowest) / pairs
+        found[line] = aucs(positive, np.cumsum(X[:, columns] * w[columns], axis=1)[:, ends])
     return found
 
 
@@ -128,7 +122,7 @@ class Fits:
         fits = METHODS[self.settings["method"]].fit([training for *_, training in used], grid)
         whole, limited = [], []
         for (judged, X, _), W in zip(used, fits, strict=True):
-            whole.append(aucs(X, judged, W))
+            whole.append(aucs(judged, X @ W))
             limited.append(aucs_of_largest(X, judged, W, ks))
         return np.mean(whole, axis=0), np.mean(limited, axis=0)
 
