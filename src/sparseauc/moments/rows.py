@@ -238,7 +238,10 @@ class DenseRows(TableRows):
         rows = self._division.members[number]
         total = np.zeros((columns.size, self._X.shape[1]))
         share = self._division.share[rows]
-        add_products(self._X, rows, share, self.means[number], columns, None, total)
+        unit = share[0] if (share == share[0]).all() else 1.0
+        counts = share[:0] if unit < 1.0 else share
+        add_products(self._X, rows, counts, self.means[number], columns, None, total)
+        total *= unit
         left = self._left[number]
         total -= np.outer(left[columns], left)
         return total
@@ -304,7 +307,9 @@ def add_products(
         chosen = X[rows[part]]
         if others is not None:
             chosen = chosen[:, others]
-        centred = (chosen.toarray() if hasattr(chosen, "tocsr") else chosen) - about
+        dense = chosen.toarray() if hasattr(chosen, "tocsr") else chosen
+        centred = dense.astype(np.float64, copy=False)  # rows that were picked are ours to change
+        centred -= about
         if weight.size:
             centred *= np.sqrt(weight[part])[:, None]
         centred = centred.astype(total.dtype, copy=False)
