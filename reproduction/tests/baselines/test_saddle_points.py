@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from online_problems import orders, problem, run
 
-from sparseauc import minimise_on_support
+from naive import minimise_on_support
 from sparseauc_paper.baselines import FSAUCClassifier, SOLAMClassifier
 from sparseauc_paper.baselines.classifier import row_norms
 from sparseauc_paper.baselines.fsauc import FSAUC, count_stages

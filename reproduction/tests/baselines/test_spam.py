@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from online_problems import orders, problem, run
 
-from sparseauc import minimise_on_support
+from naive import minimise_on_support
 from sparseauc_paper.baselines import SPAMClassifier
 from sparseauc_paper.baselines.spam import SPAM
 from sparseauc_paper.objective import AUCObjective
