@@ -85,7 +85,7 @@ def compare_methods(
     folds: int = 5,
     seed: int = 0,
     limits: Limits | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
 ) -> list[MethodResult]:
     """Compare methods on a table by nested cross-validation.
 
@@ -130,8 +130,7 @@ def compare_methods(
 
     def fit_fold(name: str, repeat: int, fold: int, train: Rows) -> Any:
         nonlocal done
-        if progress:
-            progress(f"{name}, fold {fold + 1} of {len(splits[repeat])}", done, steps)
+        progress(f"{name}, fold {fold + 1} of {len(splits[repeat])}", done, steps)
         done += 1
         return fit_method(known[name], table, train, seed + repeat, within)
 
@@ -152,10 +151,10 @@ def judge_method(
 ) -> MethodResult:
     """Summarise the scores of a method, one for each repeat, and compare it with the first."""
     scores = np.array([one.scores for one in judged])
-    intervals = np.array(
-        [(one.interval.auc, one.interval.low, one.interval.high) for one in judged]
+    auc, low, high = (
+        float(np.mean([getattr(one.interval, end) for one in judged]))
+        for end in ("auc", "low", "high")
     )
-    auc, low, high = intervals.mean(axis=0).tolist()
     fold_aucs = np.concatenate([one.fold_aucs for one in judged])
     fold_aucs = fold_aucs[~np.isnan(fold_aucs)]
     difference = None if first is None else auc - first.auc

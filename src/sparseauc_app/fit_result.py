@@ -1,7 +1,7 @@
 """The result of a fit: what reports, model files and the terminal tell of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,18 +62,12 @@ class ValidatedFit:
     nested: NestedScores | None
     stability: StabilityResult | None
     points: PointScore | None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
     @property
     def classifier(self) -> Any:
         """The classifier within the model, or the model of times to event."""
         return steps_of(self.model)[1]
-
-    @property
-    def has_thresholds(self) -> bool:
-        """Return whether rows left out have labels that count the same."""
-        table = self.table
-        return self.nested is not None and table.times is None and table.weight is None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,12 +92,12 @@ class FitResult(ValidatedFit):
         The model as its file has it. ``card.summary`` is what ``sparseauc fit --json`` prints.
     """
 
-    columns: pd.DataFrame = field(kw_only=True)
-    training_auc: AUCInterval = field(kw_only=True)
-    out_of_fold_scores: Floats | None = field(kw_only=True)
-    strata_results: Sequence[GroupResult] = field(kw_only=True)
-    operating_points: Sequence[OperatingPoint] = field(kw_only=True)
-    card: ScoreCard = field(kw_only=True)
+    columns: pd.DataFrame
+    training_auc: AUCInterval
+    out_of_fold_scores: Floats | None
+    strata_results: Sequence[GroupResult]
+    operating_points: Sequence[OperatingPoint]
+    card: ScoreCard
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -224,8 +218,11 @@ def _find_near_copies(fit: ValidatedFit, columns: pd.DataFrame) -> list[list[tup
 
 
 def _on_scale_of_card(fit: ValidatedFit, scores: Floats | None) -> Array | None:
-    """Turn out-of-fold scores into those of the score card: log odds, or totals of points."""
-    if scores is None:
+    """Turn out-of-fold scores into those of the score card: log odds, or totals of points.
+
+    None where rows have no classes, or do not count the same: they have no thresholds.
+    """
+    if scores is None or fit.table.times is not None or fit.table.weight is not None:
         return None
     exact: Array = np.asarray(scores, np.float64)
     if fit.points is None:
@@ -237,9 +234,10 @@ def _on_scale_of_card(fit: ValidatedFit, scores: Floats | None) -> Array | None:
 
 def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[OperatingPoint]:
     """Evaluate the usual thresholds on out-of-fold scores."""
-    if scores is None or fit.nested is None or not fit.has_thresholds:
+    if scores is None or fit.nested is None:
         return []
     points = fit.points
+    whole = points is not None
     platt = getattr(fit.classifier, "platt_", None)
     risks: Any = None
     default = 0.0
@@ -250,7 +248,6 @@ def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[Operating
         risks = expit
         default = float(logit(platt["prevalence"]))
     inflation = variance_inflation(fit.nested.agreement)
-    whole = points is not None
     found = operating_points(fit.table.y, scores, default=default, whole=whole, inflation=inflation)
     if risks is None:
         return found
@@ -259,7 +256,7 @@ def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[Operating
 
 def _describe_thresholds(fit: ValidatedFit, scores: Array | None) -> dict[str, list[float]] | None:
     """Sensitivity and specificity of thresholds, of which many are left out."""
-    if scores is None or not fit.has_thresholds:
+    if scores is None:
         return None
     found = roc_thresholds(fit.table.y == 1, scores, whole=fit.points is not None)
     # Where neither changes more than by one of four hundred steps.

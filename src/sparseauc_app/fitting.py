@@ -99,7 +99,7 @@ class FitSettings:
 
 
 def fit_table(
-    table: Table, settings: FitSettings | None = None, progress: Progress | None = None
+    table: Table, settings: FitSettings | None = None, progress: Progress = lambda *_: None
 ) -> FitResult:
     """Choose columns, fit them, and validate the result.
 
@@ -127,7 +127,6 @@ def fit_table(
     rows, which can make the choice of k slightly worse but never the AUC look better.
     """
     settings = FitSettings() if settings is None else settings
-    report = progress or (lambda *_: None)
     started = time.perf_counter()
     splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
     # Warnings of the estimators are shown once, however many folds raise them.
@@ -138,7 +137,7 @@ def fit_table(
 
             def choose(stage: str, done: int, total: int) -> None:
                 steps.append(done)
-                report(stage, done, total)
+                progress(stage, done, total)
 
             every = np.arange(table.y.size)
             model, points = _fit_pipeline(table, settings, every, choose)
@@ -147,11 +146,11 @@ def fit_table(
                 return _fit_pipeline(table, settings, rows, tell)[0]
 
             fit = validate_fit(
-                table, model, fit_again, settings, splits, report, points, n_steps=len(steps)
+                table, model, fit_again, settings, splits, progress, points, n_steps=len(steps)
             )
         except InputError as error:
             raise DataError(str(error)) from error
-    report("Done", 1, 1)
+    progress("Done", 1, 1)
 
     # With nested cross-validation, its interval tells whether the list is chance.
     wanted = (UserWarning,) if fit.nested is not None else (UserWarning, ChanceWarning)
@@ -169,7 +168,7 @@ def validate_fit(
     fit: Callable[[Rows, Callable[..., None]], Any],
     settings: FitSettings,
     splits: Sequence[Split],
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
     points: PointScore | None = None,
     n_steps: int = 0,
 ) -> ValidatedFit:
@@ -196,15 +195,14 @@ def validate_fit(
     -------
     ValidatedFit
     """
-    report = progress or (lambda *_: None)
 
     def fit_fold(fold: int, train: Rows) -> Any:
         stage = f"Nested cross-validation, fold {fold + 1} of {len(splits)}"
-        report(stage, fold, len(splits))
+        progress(stage, fold, len(splits))
         numbers = itertools.count(1)
 
         def tell(*_: Any) -> None:
-            report(stage, fold + min(next(numbers), n_steps) / (n_steps + 1), len(splits))
+            progress(stage, fold + min(next(numbers), n_steps) / (n_steps + 1), len(splits))
 
         return fit(train, tell)
 
@@ -216,7 +214,7 @@ def validate_fit(
         points = replace(
             points, columns=points.columns.assign(column=names), positive_label=table.positive
         )
-    stability = _select_halves(table, settings, classifier, X, report)
+    stability = _select_halves(table, settings, classifier, X, progress)
     notes = table.notes
     if stability is not None and table.groups is not None:
         notes = (*notes, "selection frequencies ignore groups and are too high")
@@ -289,12 +287,11 @@ def _make_estimator(
     clip = settings.clip
     log = settings.log
     if settings.points is not None:
-        for name, value in (("clip", clip), ("log", log)):
-            if value not in ("auto", None, False):
-                raise DataError(
-                    f"--points are added up by hand: leave out --transform {name}, or give "
-                    f"{name}=none"
-                )
+        if clip not in ("auto", None) or log not in ("auto", False):
+            raise DataError(
+                "--points are added up by hand: leave out --transform, or give clip=none and "
+                "log=none"
+            )
         clip = None
         log = False
     ks = None if settings.k is None else [settings.k]

@@ -7,7 +7,7 @@ nothing in it is ever executed.
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from sparseauc.utils.text import listed
 from sparseauc.utils.types import Array
 
 from .column_types import ColumnType, FollowUp, Input
+
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
@@ -405,17 +407,20 @@ class ScoreCard:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Undo :meth:`as_dict`; raises KeyError, TypeError or ValueError on anything else."""
-        return cls(**_read_fields(cls, content))
+        return read_record(cls, content)
 
 
-def _read_fields(kind: Any, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a dataclass's fields, of JSON; those with a default may be absent."""
+def read_record(kind: type[Record], content: Mapping[str, Any]) -> Record:
+    """Make a dataclass of JSON, whose fields with a default may be absent."""
     hints = get_type_hints(kind)
-    return {
-        one.name: _read(hints[one.name], content[one.name])
-        for one in fields(kind)
-        if one.name in content or one.default is one.default_factory is MISSING
-    }
+    known: Any = kind
+    return kind(
+        **{
+            one.name: _read(hints[one.name], content[one.name])
+            for one in fields(known)
+            if one.name in content or one.default is one.default_factory is MISSING
+        }
+    )
 
 
 def _read(kind: Any, value: Any) -> Any:
@@ -423,7 +428,7 @@ def _read(kind: Any, value: Any) -> Any:
     inside = get_args(kind)
     make = kind
     if is_dataclass(kind):
-        return make(**_read_fields(kind, value))
+        return read_record(make, value)
     if type(None) in inside:
         return None if value is None else _read(inside[0], value)
     if get_origin(kind) is tuple:

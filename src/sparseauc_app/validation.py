@@ -1,7 +1,7 @@
 """Validate a model on new rows, such as those of another hospital or year."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from .reading.columns import texts
 from .reading.outcome import find_new_classes, follow_rows
 from .reading.scoring import ColumnShift, compare_columns, read_numbers, score_rows
 from .reading.source import Source
-from .scorecard import ScoreCard
+from .scorecard import ScoreCard, read_record
 
 
 @dataclass(frozen=True)
@@ -213,16 +213,14 @@ def validate_model(
     kept = scores[judged]
     interval, within = judge_ranking(card, source, new, kept)
     warnings = list(found.warnings)
+    how = card.calibration
     try:
-        promised = None
-        if (kept_auc := card.summary.get("auc")) is not None:
-            promised = AUCInterval(
-                **{one.name: float(kept_auc[one.name]) for one in fields(AUCInterval)}
-            )
+        of_card = card.summary.get("auc")
+        promised = None if of_card is None else read_record(AUCInterval, of_card)
         points = [
             replace(
                 judge_threshold(truth, kept, threshold, name),
-                risk=_risk_at(card, threshold),
+                risk=None if how is None else float(how.risks(np.array(threshold))),
                 total=card.total,
             )
             for name, threshold in (card.thresholds or {"default": card.threshold}).items()
@@ -240,7 +238,7 @@ def validate_model(
         )
     pvalue = None if promised is None else _compare(promised, interval)
     risks = size = None
-    if (how := card.calibration) is not None:
+    if how is not None:
         risks = judge_scores(new.outcome, how, kept)
         expected = interval if promised is None else promised
         if card.follow_up is None:
@@ -325,12 +323,6 @@ def _judge_other(
         risks=judge_risks(values, state.positive, weight=state.weight) if probabilities else None,
         at_horizon=None if card.times is None else state.interval(values),
     )
-
-
-def _risk_at(card: ScoreCard, score: float) -> float | None:
-    if card.calibration is None:
-        return None
-    return float(card.probabilities(np.array(score)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -209,9 +209,7 @@ def fit_command(
     finish(contents, fit.summary if as_json else None, fit.notes, fit.cautions, show)
 
 
-def report_page(
-    fit: FitResult, facts: Mapping[str, str], progress: Progress | None = None
-) -> bytes:
+def report_page(fit: FitResult, facts: Mapping[str, str], progress: Progress) -> bytes:
     """Return the page of the report on a fitted table."""
     from ..evaluation.evaluate import evaluate
     from ..pages.html import render

@@ -132,7 +132,7 @@ def print_card(card: ScoreCard) -> None:
     from ..pages.words import write_lines
 
     about = card.summary
-    *lines, title = write_lines("terminal_card.j2", card=card)
+    *lines, title = write_lines("terminal_card", card=card)
     for line in lines:
         typer.echo(printable(line))
     print_rows([short_list_row(line, card.measure) for line in card.chosen], title)

@@ -112,7 +112,7 @@ def _print_validation(found: Validation) -> None:
     from ..pages.words import write_lines
     from .output import print_points
 
-    for line in write_lines("terminal_validation.j2", found=found):
+    for line in write_lines("terminal_validation", found=found):
         typer.echo(printable(line))
     if found.points:
         points = [point.as_dict() for point in found.points]

@@ -139,7 +139,7 @@ class Evaluation:
     validation: ValidationSize | None
 
 
-def evaluate(fit: FitResult, progress: Progress | None = None) -> Evaluation:
+def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation:
     """Evaluate a fit for its report.
 
     Parameters
@@ -158,8 +158,7 @@ def evaluate(fit: FitResult, progress: Progress | None = None) -> Evaluation:
     L1 logistic regression and the learning curve are left out where their first fits say that they
     would take minutes.
     """
-    report = progress or (lambda *_: None)
-    report("Looking for replacements", 0, 1)
+    progress("Looking for replacements", 0, 1)
     table = fit.table
     nested = fit.nested
     card = fit.card
@@ -182,13 +181,13 @@ def evaluate(fit: FitResult, progress: Progress | None = None) -> Evaluation:
         fit=fit,
         candidates=describe_candidates(table, chosen),
         correlations=_correlate(fit, chosen),
-        baselines=judge_baselines(fit, report),
+        baselines=judge_baselines(fit, progress),
         alternatives=find_alternatives(fit),
         risks=risks,
         curves=curves,
         followed=followed,
         instability=_judge_instability(fit),
-        learning=learning_curve(fit, report),
+        learning=learning_curve(fit, progress),
         size=size,
         size_of_all=size_of_all,
         validation=validation,

@@ -406,22 +406,20 @@ def _draw_bars(x: Array, y: Array, floor: float, half: float, colour: str) -> st
 
 def _draw_readings(panel: Panel, one: _Placed, x_axis: _Axis, y_axis: _Axis, number: int) -> str:
     """Write what each point says; of many points some, evenly spread."""
+    if one.series.style == "band":
+        return ""
     inside = (one.x >= x_axis.low) & (one.x <= x_axis.high)
     inside &= (one.y >= y_axis.low) & (one.y <= y_axis.high)
     points = np.flatnonzero(inside)
-    if one.series.style == "band":
-        return ""
     if points.size > _MOST_READINGS:
         points = points[np.linspace(0, points.size - 1, _MOST_READINGS).astype(np.intp)]
-    across = x_axis.place(one.x)
-    up = y_axis.place(one.y)
     circles = []
-    for i in points.tolist():
-        text = escape(_reading(panel, one, i), quote=False)
-        if text:
-            place = f'cx="{across[i]:.1f}" cy="{up[i]:.1f}" r="7"'
-            title = f"<title>{text}</title>"
-            circles.append(f'<circle {place} data-series="{number}">{title}</circle>')
+    for i, x, y in zip(
+        points, x_axis.place(one.x[points]), y_axis.place(one.y[points]), strict=True
+    ):
+        if text := escape(_reading(panel, one, int(i)), quote=False):
+            place = f'cx="{x:.1f}" cy="{y:.1f}" r="7" data-series="{number}"'
+            circles.append(f"<circle {place}><title>{text}</title></circle>")
     return "".join(circles)
 
 

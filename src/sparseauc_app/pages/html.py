@@ -155,12 +155,7 @@ def _words(text: str) -> Markup:
 
 def _with_addresses(text: str) -> Markup:
     """Escape a text; addresses in it become links."""
-    addresses = URL.findall(text)
-    parts = [escape(part) for part in URL.split(text)]
-    links = [Markup('<a href="{0}">{0}</a>').format(address) for address in addresses]
-    return Markup("").join(
-        piece for pair in zip(parts, [*links, ""], strict=True) for piece in pair
-    )
+    return Markup(URL.sub(r'<a href="\g<0>">\g<0></a>', escape(text)))
 
 
 def _with_units(text: str) -> str:

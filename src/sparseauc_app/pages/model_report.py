@@ -153,7 +153,7 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
         ),
     ]
     positive = class_names(fit)[0]
-    glance = write_lines("model_glance.j2", fit=fit, about=fit.summary, positive=positive)
+    glance = write_lines("glance", fit=fit, about=fit.summary, positive=positive)
     lead = say("lead")
     compared = evaluation.baselines
     if compared is not None and compared.l1 is not None and compared.l1.difference is not None:
@@ -452,7 +452,7 @@ def _show_probability(evaluation: Evaluation) -> list[Element]:
 
 def _show_use(evaluation: Evaluation) -> list[Element]:
     card = evaluation.fit.card
-    formula = "\n".join(write_lines("formula.j2", card=card))
+    formula = "\n".join(write_lines("formula", card=card))
     elements: list[Element] = [Code("Formula", formula)]
     try:
         elements.append(Code("SQL", f"SELECT\n{to_sql(card)} AS {card.score_name}\nFROM my_table"))

@@ -18,7 +18,7 @@ from ..formatting import auc_text, capitalised, point_row
 from ..scorecard import ScoreCard
 from ..validation import GroupResult
 from .elements import Element, Figure, Listing, Note, Panel, Series
-from .words import Words, write_table
+from .words import Words, write_lines
 
 
 def list_items(card: ScoreCard, new: Any = None, needed: Any = None) -> Listing:
@@ -26,7 +26,8 @@ def list_items(card: ScoreCard, new: Any = None, needed: Any = None) -> Listing:
 
     ``needed`` is the sample size that development needs, if known.
     """
-    items = write_table("tripod.j2", card=card, about=card.summary, new=new, needed=needed)
+    lines = write_lines("tripod", card=card, about=card.summary, new=new, needed=needed)
+    items = [line.removesuffix(" |").split(" | ", 3) for line in lines]
     return Listing(
         "checklist",
         "TRIPOD+AI checklist",

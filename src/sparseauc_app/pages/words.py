@@ -30,15 +30,11 @@ class Words:
         return "\n\n".join(part for part in parts if part)
 
 
-def write_lines(name: str, **facts: Any) -> list[str]:
-    """Write a template line by line."""
-    text = _environment().get_template(name).render(facts)
+def write_lines(block: str, **facts: Any) -> list[str]:
+    """Write a text line by line."""
+    template = _environment().get_template("lines.j2")
+    text = "".join(template.blocks[block](template.new_context(facts)))
     return [line for line in text.split("\n") if line]
-
-
-def write_table(name: str, **facts: Any) -> list[list[str]]:
-    """Write a template of lines whose cells stand between bars."""
-    return [line.removesuffix(" |").split(" | ", 3) for line in write_lines(name, **facts)]
 
 
 @cache

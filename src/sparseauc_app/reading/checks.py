@@ -67,9 +67,8 @@ def find_ids(X: Any, inputs: Sequence[Input]) -> list[int]:
     found = []
     for j in whole.tolist():
         values = np.asarray(X[:, j], np.float64)
-        if inputs[j].level is not None or np.isnan(values).any():
-            continue
-        if np.any(np.floor(values) != values):
+        # NaN is not equal to itself.
+        if inputs[j].level is not None or np.any(np.floor(values) != values):
             continue
         words = split_words(inputs[j].column)
         steps = np.diff(values)

@@ -224,9 +224,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         times=None if followed.times is None else followed.times.take(kept),
         follow_up=followed.follow_up,
         weight=None if followed.weight is None else followed.weight[kept],
-        groups=None
-        if groups is None
-        else np.unique(groups[kept].astype(np.str_), return_inverse=True)[1],
+        groups=None if groups is None else np.unique(groups[kept], return_inverse=True)[1],
         strata=None if strata is None else strata[kept],
         within=rules.strata,
         ids=rules.ids,

@@ -101,4 +101,4 @@ def test_no_job_and_clipped_points_are_refused(folder):
     assert "--jobs must be a number other than 0" in none.output
     points = fit(folder, "--points", 5, "--transform", "clip=0.1", out="j.json")
     assert points.exit_code == 3
-    assert "leave out --transform clip, or give clip=none" in points.output
+    assert "leave out --transform, or give clip=none" in points.output
