@@ -325,7 +325,8 @@ def _score(by_column, starts, columns, values, middle, scores):  # type: ignore[
         high = min(low + _ROWS_AT_A_TIME, n)
         for m in range(middle.size):
             out = scores[m, low:high]
-            out[:] = -middle[m]
+            for i in range(out.size):
+                out[i] = -middle[m]
             for p in range(starts[m], starts[m + 1]):
                 column = by_column[columns[p], low:high]
                 value = values[p]

@@ -120,9 +120,8 @@ class PathSearch:
         self._gram = StandardisedGram(moments)
         self._groups: Groups | None = None
         # What the list of each point may cost.
-        self._budgets = [np.inf] * ks.size
-        if restrictions.budgets is not None:
-            self._budgets = restrictions.cost_limits(ks.size)
+        budgets = restrictions.budgets
+        self._budgets = [np.inf] * ks.size if budgets is None else budgets.tolist()
         self._searches: dict[tuple[float, float], ListSearch] = {}
         self._found: dict[float, list[Solution]] = {}
         self.missing: NotGathered | None = None
@@ -166,10 +165,12 @@ class PathSearch:
         return lists
 
     def _begin_search(self, alpha: float, budget: float) -> ListSearch:
-        settings: dict[str, Any] = {"budget": budget, "thorough": self._thorough}
-        if self._groups is not None:
-            return GroupSearch(self._gram, alpha, groups=self._groups, **settings)
-        return ColumnSearch(self._gram, alpha, restrictions=self._restrictions, **settings)
+        thorough = self._thorough
+        if self._groups is None:
+            restrictions = self._restrictions.at_budget(budget)
+            return ColumnSearch(self._gram, alpha, restrictions, thorough=thorough)
+        restrictions = self._groups.restrictions.at_budget(budget)
+        return GroupSearch(self._gram, alpha, restrictions, self._groups, thorough=thorough)
 
 
 def path_of_moments(

@@ -15,8 +15,12 @@ from .defaults import (
     MEDIAN_SHARE,
     SKEWED,
 )
-from .utils.jit import kernel
+from .utils.jit import inner_kernel, kernel
 from .utils.types import Array, Floats, Indices
+
+# Numba compiles a kernel anew for each Python integer written in a call.
+_FORWARDS = np.int64(1)
+_BACKWARDS = np.int64(-1)
 
 
 @dataclass(frozen=True)
@@ -136,19 +140,35 @@ def learn_transforms(
 @kernel
 def _learn(values, order, weights, share, heavy_only, log):  # type: ignore[no-untyped-def]
     """Limits of a column, and what is added before its logarithm is taken, from several weights."""
-    found = np.empty((len(weights), 3))
-    for number in range(len(weights)):
+    found = np.empty((weights.shape[0], 3))
+    all_values = np.empty(values.size)
+    all_counts = np.empty(values.size)
+    all_logs = np.empty(values.size)
+    for number in range(weights.shape[0]):
+        n = 0
+        n_values = 1
+        for i in order:
+            if weights[number, i] > 0:
+                all_values[n] = values[i]
+                all_counts[n] = weights[number, i]
+                n_values += n > 0 and values[i] != all_values[n - 1]
+                n += 1
+        ascending = all_values[:n]
+        counts = all_counts[:n]
         low = -np.inf
         high = np.inf
         offset = np.nan
-        used = order[weights[number][order] > 0]
-        ascending = values[used]
-        counts = weights[number][used]
-        n_values = 1 + np.count_nonzero(ascending[1:] != ascending[:-1])
         if log and ascending[0] >= 0 and n_values > FEW_VALUES:
-            offset = _log_offset(ascending, counts)
+            offset = _log_offset(ascending, counts, all_logs[:n])
         if not np.isnan(share) and n_values > INDICATOR_VALUES:
-            low, high = _clip_limits(ascending, counts, share, heavy_only, offset)
+            low = ascending[_reach(counts, _FORWARDS, share)]
+            high = ascending[_reach(counts, _BACKWARDS, share)]
+            # Tails are those of the logarithm, where it is taken.
+            width = _difference(ascending[0], ascending[n - 1], offset)
+            between = _difference(low, high, offset)
+            if not 0 < between < width or (heavy_only and width <= HEAVY_TAILS * between):
+                low = -np.inf
+                high = np.inf
         if not np.isnan(offset):
             low = max(low, ascending[0])
         found[number, 0] = low
@@ -157,39 +177,59 @@ def _learn(values, order, weights, share, heavy_only, log):  # type: ignore[no-u
     return found
 
 
-@kernel
-def _clip_limits(values, counts, share, heavy_only, offset):  # type: ignore[no-untyped-def]
-    """Limits of a column, infinite if there are none; of a logged one, tails of the logarithm."""
-    below = np.cumsum(counts)
-    above = np.cumsum(counts[::-1])
-    low = values[np.searchsorted(below, share * below[-1])]
-    high = values[values.size - 1 - np.searchsorted(above, share * above[-1])]
-    ends = np.array([values[0], low, high, values[-1]])
-    if not np.isnan(offset):
-        ends = np.log(ends + offset)
-    width = ends[3] - ends[0]
-    between = ends[2] - ends[1]
-    useful = 0 < between < width and (not heavy_only or width > HEAVY_TAILS * between)
-    return (low, high) if useful else (-np.inf, np.inf)
+@inner_kernel
+def _difference(low, high, offset):  # type: ignore[no-untyped-def]
+    """Difference of two values, or of their logarithms where these are taken."""
+    if np.isnan(offset):
+        return high - low
+    return np.log(high + offset) - np.log(low + offset)
 
 
-@kernel
-def _log_offset(values, counts):  # type: ignore[no-untyped-def]
+@inner_kernel
+def _reach(counts, step, share):  # type: ignore[no-untyped-def]
+    """Place where the sum of the counts, from the first or the last on, comes to a share of all."""
+    at = 0 if step > 0 else counts.size - 1
+    total = 0.0
+    for i in range(counts.size):
+        total += counts[at + step * i]
+    reached = counts[at]
+    while reached < share * total:
+        at += step
+        reached += counts[at]
+    return at
+
+
+@inner_kernel
+def _log_offset(values, counts, logs):  # type: ignore[no-untyped-def]
     """Find what is added to a column before its logarithm; NaN if it is not logged."""
     skewed = _skewness(values, counts)
     if not skewed > SKEWED:
         return np.nan
     offset = 0.0
     if values[0] == 0:
-        others = np.cumsum(np.where(values > 0, counts, 0.0))
-        offset = MEDIAN_SHARE * values[np.searchsorted(others, others[-1] / 2)]
-    return offset if abs(_skewness(np.log(values + offset), counts)) < skewed else np.nan
+        zeros = 0
+        while values[zeros] == 0:
+            zeros += 1
+        offset = MEDIAN_SHARE * values[zeros + _reach(counts[zeros:], _FORWARDS, 0.5)]
+    for i in range(logs.size):
+        logs[i] = np.log(values[i] + offset)
+    return offset if abs(_skewness(logs, counts)) < skewed else np.nan
 
 
-@kernel
+@inner_kernel
 def _skewness(values, counts):  # type: ignore[no-untyped-def]
-    share = counts / counts.sum()
-    centred = values / np.abs(values).max()  # so that no power is too large or too small
-    centred = centred - np.sum(share * centred)
-    square = np.sum(share * centred**2)
-    return np.sum(share * centred**3) / square**1.5 if square > 0 else 0.0
+    total = 0.0
+    size = 0.0  # the values are divided by it, so that no power is too large or too small
+    for i in range(values.size):
+        total += counts[i]
+        size = max(size, abs(values[i]))
+    mean = 0.0
+    for i in range(values.size):
+        mean += counts[i] / total * (values[i] / size)
+    square = 0.0
+    cube = 0.0
+    for i in range(values.size):
+        centred = values[i] / size - mean
+        square += counts[i] / total * centred**2
+        cube += counts[i] / total * centred**3
+    return cube / square**1.5 if square > 0 else 0.0

@@ -11,14 +11,23 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import minimise_on_support
+from inner_kernels import (
+    TILE,
+    best_join,
+    best_leave,
+    exchange,
+    explained,
+    look,
+    move_to,
+    refactorise,
+)
+from naive import minimise_on_support
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import base, class_moments
 from sparseauc.moments.base import StandardisedGram
 from sparseauc.moments.chunked import NotGathered
 from sparseauc.solvers import working_set
-from sparseauc.solvers.exchange import make_state, moves, sweeps
-from sparseauc.solvers.exchange.state import explained
+from sparseauc.solvers.exchange import make_state
 from sparseauc.solvers.exchange_columns import ColumnSearch, exchange_path
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.working_set import stages
@@ -80,11 +89,12 @@ def naive_state(H, delta, alpha, members):
 
 
 def members_of(state):
-    return state.support[: state.n_units[0]]
+    return state.units[: state.n_units[0]]
 
 
 def assert_state(state, alpha):
-    k, members = state.n_units[0], members_of(state)
+    k, members = state.n_units[0], state.support[: state.n_units[0]]
+    assert sorted(members) == sorted(members_of(state))
     M, T, w, q, g = naive_state(state.H, state.delta, alpha, members)
     outside = np.setdiff1d(np.arange(len(state.H)), members)
     assert_allclose(state.M[:k, :k], M, rtol=1e-9, atol=1e-10)
@@ -101,10 +111,10 @@ def wander(state, rng, steps):
     for _ in range(steps):
         k = int(state.n_units[0])
         if k and (k == state.support.size or rng.random() < 0.4):
-            sweeps.leave(state, int(rng.integers(k)))
+            exchange(state, int(rng.integers(k)), -1)
         else:
             outside = np.setdiff1d(np.arange(state.q.size), members_of(state))
-            sweeps.join(state, int(rng.choice(outside)))
+            exchange(state, -1, int(rng.choice(outside)))
 
 
 @given(
@@ -118,18 +128,18 @@ def test_state_equals_its_definition(seed, d, alpha, steps):
     state = make_state(gram_of(X, y).gram(), alpha, d - 1, no_columns(d))
     wander(state, np.random.default_rng(seed), steps)
     assert_state(state, alpha)
-    sweeps.refactorise(state)
+    refactorise(state)
     assert_state(state, alpha)
 
 
 def test_state_when_columns_fill_several_tiles():
-    X, y = problem(0, 80, sweeps.TILE * 2 + 7)
+    X, y = problem(0, 80, TILE * 2 + 7)
     d = X.shape[1]
     for alpha in (0.0, 1.0):
         state = make_state(gram_of(X, y).gram(), alpha, 15, no_columns(d))
         wander(state, np.random.default_rng(0), 150)  # more than go without a fresh start
         assert_state(state, alpha)
-        sweeps.move_to(state, np.array([3, 600, 1030]))
+        move_to(state, np.array([3, 600, 1030]))
         assert sorted(members_of(state)) == [3, 600, 1030]
         assert_state(state, alpha)
 
@@ -152,7 +162,7 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     state = make_state(gram_of(X, y).gram(), alpha, d, fixed)
     state.min_q[excluded] = np.inf
     wander(state, rng, int(rng.integers(1, 2 * d)))
-    k, members = int(state.n_units[0]), members_of(state).tolist()
+    k, members = int(state.n_units[0]), state.support[: state.n_units[0]].tolist()
     M, w, T, g, q = state.M, state.w, state.T, state.g, state.q
     now = naive_minimum(A, b, members, alpha)
     assert 1.0 - explained(state) == pytest.approx(now, abs=1e-10)
@@ -180,20 +190,23 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     joins = {j: value for j, value in joins.items() if not excluded[j]}
     leaves = {p: value for p, value in leaves.items() if not fixed[members[p]]}
     exchanges = {(p, j): v for (p, j), v in exchanges.items() if p in leaves and j in joins}
-    joined, gain = moves.best_join(state)
+    joined, gain = best_join(state)
     assert (joined >= 0) == bool(joins)
     if joins:
         assert joins[joined] == pytest.approx(min(joins.values()), abs=1e-10)
         assert gain == pytest.approx(-joins[joined], abs=1e-10)
-    left = moves.best_leave(state)
+    left = best_leave(state)
     assert (left >= 0) == bool(leaves)
     if leaves:
-        assert leaves[left] == pytest.approx(min(leaves.values()), abs=1e-10)
+        assert leaves[members.index(state.units[left])] == pytest.approx(
+            min(leaves.values()), abs=1e-10
+        )
     best = min(exchanges.values(), default=0.0)
     for least in (1e-8, 0.01):
-        found = moves.best_exchange(state, least)
-        if found[0] >= 0:
-            assert exchanges[found] == pytest.approx(best, abs=1e-10)
+        position, column = look(state, least)[1:]
+        if position >= 0:
+            out = members.index(state.units[position])
+            assert exchanges[out, column] == pytest.approx(best, abs=1e-10)
             assert best < -least + 1e-10
         else:
             assert best > -least - 1e-10

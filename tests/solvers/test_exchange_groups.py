@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inner_kernels import exchange, join_gains, look
+from inner_kernels import explained as explained_in
 from sparseauc import Limits, SparseAUCClassifier
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import Gram, StandardisedGram
 from sparseauc.solvers import working_set
-from sparseauc.solvers.exchange import make_state, moves, sweeps
-from sparseauc.solvers.exchange.state import explained as explained_by
+from sparseauc.solvers.exchange import make_state
 from sparseauc.solvers.exchange_columns import exchange_path
 from sparseauc.solvers.exchange_groups import Groups, GroupSearch
 from sparseauc.solvers.restrictions import Restrictions
@@ -29,7 +30,7 @@ def gram_of(seed, **design):
 def grouped(gram, labels, k, alpha, fixed=(), excluded=(), **settings):
     columns = (np.array(c, np.int64) for c in (fixed, excluded))
     groups = Groups(gram, Restrictions(*columns, labels))
-    return GroupSearch(gram, alpha, groups, **settings).path(k)[-1]
+    return GroupSearch(gram, alpha, groups.restrictions, groups, **settings).path(k)[-1]
 
 
 def value_on(gram, columns, alpha):
@@ -66,24 +67,24 @@ def test_gains_are_those_of_the_formula(seed, alpha, dependent):
     groups = Groups(gram, Restrictions(groups=LABELS))
     order, nobody = groups.order, np.zeros(7, np.bool_)
     state = make_state(
-        Gram(gram.delta[order], gram.block(order, order)), alpha, 7, nobody, starts=groups.starts
+        Gram(gram.delta[order], gram.block(order, order)), alpha, 7, nobody, groups.sizes
     )
     for _ in range(rng.integers(1, 12)):  # groups join and leave
         unit, count = rng.integers(7), state.n_units[0]
         (position,) = [*np.flatnonzero(state.units[:count] == unit), -1][:1]
         if position >= 0 or count < 5:
-            sweeps.exchange(state, np.int64(position), np.int64(-1 if position >= 0 else unit))
+            exchange(state, position, -1 if position >= 0 else unit)
     units = state.units[: state.n_units[0]].tolist()
     value = explained(gram, units, alpha)
-    assert explained_by(state) == pytest.approx(value, rel=1e-6, abs=1e-9)
+    assert explained_in(state) == pytest.approx(value, rel=1e-6, abs=1e-9)
     others = [unit for unit in range(7) if unit not in units]
-    gains = moves.join_gains(state)
+    gains = join_gains(state)
     assert not gains[units].any()
     for unit in others:
         gain = explained(gram, [*units, unit], alpha) - value
         assert gains[unit] == pytest.approx(gain, rel=1e-5, abs=1e-8)
     without = {unit: [one for one in units if one != unit] for unit in units}
-    found = moves.leaving_losses(state)  # which may change the order of the list
+    found = look(state, np.inf)[0]  # which may change the order of the list
     for loss, unit in zip(found, state.units, strict=False):
         expected = value - explained(gram, without[unit], alpha)
         assert loss == pytest.approx(expected, rel=1e-5, abs=1e-8)
@@ -94,13 +95,13 @@ def test_gains_are_those_of_the_formula(seed, alpha, dependent):
             for unit in others
         }
         best = max(changes.values())
-        position, unit = moves.best_exchange(state, 1e-8)
+        position, unit = look(state, 1e-8)[1:]
         if position >= 0:
             assert changes[state.units[position], unit] == pytest.approx(best, abs=1e-8)
         else:
             assert best < 2e-8
         # The same for groups outside a working set.
-        search = GroupSearch(gram, alpha, groups)
+        search = GroupSearch(gram, alpha, groups.restrictions, groups)
         if 1 - value > 1e-6 and value > 1e-6:
             found = search._gains_outside([np.array(units)]) * value
             for unit in others:

@@ -43,10 +43,10 @@ def gram_of(seed, d=10, n=80):
 
 def limited_path(gram, ks, alpha, restrictions, first=300):
     """The list of each point of a path."""
-    points = zip(ks.tolist(), restrictions.cost_limits(ks.size), strict=True)
+    budgets = [np.inf] * ks.size if restrictions.budgets is None else restrictions.budgets
     return [
-        exchange_path(gram, k, alpha, restrictions, budget=budget, first=first)[-1]
-        for k, budget in points
+        exchange_path(gram, k, alpha, restrictions.at_budget(budget), first=first)[-1]
+        for k, budget in zip(ks.tolist(), budgets, strict=True)
     ]
 
 
@@ -189,7 +189,8 @@ def test_groups_pay_once():
         costs = rng.integers(1, 9, labels.max() + 1) * 1.0
         budget = costs.sum() * rng.uniform(0.2, 0.8)
         restrictions = Restrictions(groups=labels, costs=costs, budgets=np.array([budget]))
-        found = GroupSearch(gram, alpha, Groups(gram, restrictions), budget=budget).path(k)[-1]
+        groups = Groups(gram, restrictions)
+        found = GroupSearch(gram, alpha, groups.restrictions, groups).path(k)[-1]
         best = 1.0
         for support, _, objective in all_supports(gram, alpha):
             whole = np.isin(labels, labels[support]).sum() == support.size

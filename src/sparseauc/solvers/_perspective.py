@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ..utils.jit import kernel
+from ..utils.jit import inner_kernel, kernel
 from ..utils.types import Array, Indices
 
 EPS = float(np.finfo(np.float64).eps)
@@ -57,7 +57,7 @@ class Relaxed(NamedTuple):
     diagonal: Array  # D
 
 
-@kernel
+@inner_kernel
 def _spread_shares(slope, offset, k, z):  # type: ignore[no-untyped-def]
     """Set z = clip(s·slope − offset, 0, 1) with the s for which Σ z = k."""
     low = 0.0
@@ -90,7 +90,7 @@ def _spread_shares(slope, offset, k, z):  # type: ignore[no-untyped-def]
         z[j] = min(1.0, max(0.0, s * slope[j] - offset[j]))
 
 
-@kernel
+@inner_kernel
 def _multiply(Q, p, out):  # type: ignore[no-untyped-def]
     """Compute Qp for a symmetric Q, reading the rows where p is not zero."""
     out[:] = 0.0
@@ -102,7 +102,7 @@ def _multiply(Q, p, out):  # type: ignore[no-untyped-def]
                 out[i] += factor * row[i]
 
 
-@kernel
+@inner_kernel
 def _bounds(D, delta, constant, k, p, qp, z):  # type: ignore[no-untyped-def]
     """B at p, and the relaxation at (p, z)."""
     m = p.size

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..moments.base import StandardisedGram
 from ..utils.types import Array, Indices, Mask
-from .exchange import ExchangeLimits, Solution, solve_on
+from .exchange import Solution, solve_on
 from .outside import relative_gains
 from .restrictions import Restrictions
 from .signed import minimise_signed
@@ -27,7 +27,6 @@ def exchange_path(
     alpha: float = 0.0,
     restrictions: Restrictions | None = None,
     *,
-    budget: float = np.inf,
     first: int = FIRST,
     thorough: bool = True,
 ) -> list[Solution]:
@@ -45,8 +44,6 @@ def exchange_path(
         Without groups. A fixed column that is constant, or without a ridge depends linearly on
         those before it, adds nothing and takes no place: its coefficient is 0. One whose sign holds
         it at 0 takes its place.
-    budget : float
-        What the columns of a list may cost together.
     first : int
         Columns of the working set at first.
     thorough : bool, default=True
@@ -60,8 +57,8 @@ def exchange_path(
         carry everything there is to explain, all others depend on them, or signs or the budget let
         no other join.
     """
-    search = ColumnSearch(gram, alpha, restrictions, budget=budget, first=first, thorough=thorough)
-    return search.path(k_max)
+    restrictions = restrictions or Restrictions()
+    return ColumnSearch(gram, alpha, restrictions, first=first, thorough=thorough).path(k_max)
 
 
 class ColumnSearch(ListSearch):
@@ -69,7 +66,7 @@ class ColumnSearch(ListSearch):
 
     Parameters
     ----------
-    gram, alpha, restrictions, budget, first, thorough
+    gram, alpha, restrictions, first, thorough
         As for ``exchange_path``.
     """
 
@@ -77,42 +74,27 @@ class ColumnSearch(ListSearch):
         self,
         gram: StandardisedGram,
         alpha: float,
-        restrictions: Restrictions | None = None,
+        restrictions: Restrictions,
         *,
-        budget: float = np.inf,
         first: int = FIRST,
         thorough: bool = True,
     ) -> None:
-        restrictions = restrictions or Restrictions()
-        self._budget = budget
-        limited = restrictions.families is not None or restrictions.signs is not None
-        paid = restrictions.costs is not None and budget < np.inf
-        # None where every list of the fixed columns and none excluded is feasible.
-        self._limits = restrictions if limited or paid else None
-        fixed = np.zeros(gram.n_features, np.bool_)
-        fixed[restrictions.fixed] = True
-        self._usable = gram.diagonal > 0
-        self._usable[restrictions.excluded] = False
-        if self._limits is not None:
-            self._usable &= restrictions.within_budget(gram.n_features, budget)
+        fixed, excluded = restrictions.masks(gram.n_features)
+        usable = (gram.diagonal > 0) & ~excluded & restrictions.within_budget(gram.n_features)
         super().__init__(
-            _rank_columns(gram, alpha, fixed, self._usable, self._limits, budget),
+            _rank_columns(gram, alpha, fixed, usable, restrictions),
             fixed,
             np.ones(fixed.size, np.int64),
             gram,
             alpha,
+            restrictions,
             first=first,
             thorough=thorough,
         )
+        self._usable = usable
 
     def _columns_of(self, units: Indices) -> Indices:
         return units
-
-    def _starts(self) -> None:
-        return None
-
-    def _limits_of(self, units: Indices) -> ExchangeLimits | None:
-        return None if self._limits is None else self._limits.limits_of(units, self._budget)
 
     def _gains_outside(self, lists: list[Indices]) -> Array:
         self._fetch(lists)
@@ -122,7 +104,7 @@ class ColumnSearch(ListSearch):
             self._alpha,
             self._fixed,
             self._usable & ~self._is_working,
-            self._limits_of(np.arange(self._usable.size)),
+            self._restrictions.limits_of(np.arange(self._usable.size)),
             joins=self._exhausted,
         )
 
@@ -133,8 +115,7 @@ class ColumnSearch(ListSearch):
             self._usable,
             self._fixed,
             self._is_working,
-            self._limits,
-            self._budget,
+            self._restrictions,
         )
         return [self._solve_on(support) for support in supports]
 
@@ -143,11 +124,11 @@ class ColumnSearch(ListSearch):
         block = self._gram.kept_block(support)
         delta = self._gram.delta[support]
         solution = solve_on(block, delta, support, self._alpha)
-        if self._limits is None or self._limits.right_signs(support, solution.coef):
+        if self._restrictions.right_signs(support, solution.coef):
             return solution
         # Rounding turned a coefficient, or an equal column took a place.
         ridged = block + self._alpha * np.eye(support.size)
-        signs = self._limits.signs_of(support)
+        signs = self._restrictions.signs_of(support)
         coef, explained = minimise_signed(ridged, delta, signs, np.zeros(support.size))
         return Solution(support[coef != 0], coef[coef != 0], 1.0 - explained)
 
@@ -157,8 +138,7 @@ def _rank_columns(
     alpha: float,
     fixed: Mask,
     usable: Mask,
-    limits: Restrictions | None,
-    budget: float,
+    restrictions: Restrictions,
 ) -> Indices:
     """Columns by what each explains alone, fixed ones first; none that is not usable.
 
@@ -166,10 +146,10 @@ def _rank_columns(
     """
     gain = np.full(gram.n_features, -1.0)
     np.divide(gram.delta**2, gram.diagonal + alpha, out=gain, where=usable)
-    if limits is not None and limits.signs is not None:
-        gain[usable & (limits.signs * gram.delta > 0)] = 0.0
-    if limits is not None and limits.costs is not None and budget < np.inf:
-        gain = by_better_rank(gain, limits.costs)
+    if restrictions.signs is not None:
+        gain[usable & (restrictions.signs * gram.delta > 0)] = 0.0
+    if restrictions.costs is not None:
+        gain = by_better_rank(gain, restrictions.costs)
         gain[~usable] = -np.inf
     gain[fixed] = np.inf
     return np.argsort(-gain, kind="stable")[: np.count_nonzero(usable | fixed)]
@@ -181,8 +161,7 @@ def replace_by_first_of_equals(
     usable: Mask,
     fixed: Mask,
     is_working: Mask,
-    limits: Restrictions | None,
-    budget: float,
+    restrictions: Restrictions,
 ) -> list[Indices]:
     """Put the first of equal columns in place of the one found; with a budget, the cheapest.
 
@@ -192,10 +171,7 @@ def replace_by_first_of_equals(
     supports : list of ndarrays of int64
     usable, fixed, is_working : bool ndarrays of shape (d,)
         Columns that can be chosen, those that stay, and those of the working set.
-    limits : Restrictions or None
-        None where all lists are feasible.
-    budget : float
-        Of the lists.
+    restrictions : Restrictions
     """
     asked = np.unique(np.concatenate(supports))
     equals = _columns_alike(gram, asked[usable[asked] & ~fixed[asked]], usable)
@@ -209,14 +185,13 @@ def replace_by_first_of_equals(
         # What is turned round serves as well, where its sign is turned round too.
         own = twins == column
         same = (np.abs(rows[0]) >= gram.diagonal[column] - EQUAL) | own
-        if limits is not None:
-            signs = limits.signs_of(twins)
-            families = limits.families_of(twins)
-            same &= signs * np.sign(rows[0]) == signs[own]
-            # Not one of another family, of which there may be enough.
-            same &= families == families[own]
+        signs = restrictions.signs_of(twins)
+        families = restrictions.families_of(twins)
+        same &= signs * np.sign(rows[0]) == signs[own]
+        # Not one of another family, of which there may be enough.
+        same &= families == families[own]
         equals[column] = twins[same]
-    return [_first_of(equals, support, limits, budget) for support in supports]
+    return [_first_of(equals, support, restrictions) for support in supports]
 
 
 def _columns_alike(gram: StandardisedGram, asked: Indices, usable: Mask) -> dict[int, Indices]:
@@ -236,16 +211,13 @@ def _columns_alike(gram: StandardisedGram, asked: Indices, usable: Mask) -> dict
     return alike
 
 
-def _first_of(
-    equals: dict[int, Indices], support: Indices, limits: Restrictions | None, budget: float
-) -> Indices:
+def _first_of(equals: dict[int, Indices], support: Indices, restrictions: Restrictions) -> Indices:
     """Put the first of equal columns, or the cheapest, in place of each column of a support."""
     chosen = support.tolist()
     for column in [j for j in chosen if j in equals]:
         others = np.array([j for j in chosen if j != column], np.int64)
         twins = np.setdiff1d(equals[column], others)
-        if limits is not None and limits.costs is not None and budget < np.inf:
-            costs = limits.extra_costs(np.union1d(others, limits.fixed), twins)
-            twins = twins[costs == costs.min()]
+        costs = restrictions.extra_costs(np.union1d(others, restrictions.fixed), twins)
+        twins = twins[costs == costs.min()]
         chosen[chosen.index(column)] = int(twins[0])
     return np.array(sorted(chosen), np.int64)

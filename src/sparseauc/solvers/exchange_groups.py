@@ -8,6 +8,8 @@ The units of the search are groups; columns that depend on others take no part.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import scipy.linalg
 
@@ -17,7 +19,6 @@ from ..moments.chunked import NotGathered
 from ..utils.types import Array, Indices, Mask
 from .exchange import DEPENDENT, Solution, dependence_tolerance, solve_on
 from .exchange.groups import gains_outside, split_list
-from .exchange.limits import ExchangeLimits
 from .outside import LEAST_EXPLAINED, NEARLY
 from .restrictions import Restrictions
 from .working_set import ListSearch, by_better_rank
@@ -41,9 +42,8 @@ class Groups:
         The columns, group by group, and where each group begins.
     sizes : int64 ndarray of shape (n_groups,)
         Columns of each group.
-    fixed, usable : bool ndarrays of shape (n_groups,)
-        Groups on every list, and groups that can be on one.
-    costs : ndarray of shape (n_groups,)
+    restrictions : Restrictions
+        Of the groups.
     blocks, block_starts : ndarrays
         H of the columns of each group, one group after the other, and where each begins.
     """
@@ -54,19 +54,16 @@ class Groups:
         self.order = np.argsort(labels, kind="stable")
         self.sizes = np.bincount(labels)
         self.starts = _offsets(self.sizes)
-        fixed, excluded = restrictions.masks(labels.size)
-        self.fixed = np.zeros(self.sizes.size, np.bool_)
-        self.fixed[labels[fixed]] = True
-        self.usable = np.ones(self.sizes.size, np.bool_)
-        self.usable[labels[excluded]] = False
-        self.usable |= self.fixed
-        self.costs = np.zeros(self.sizes.size)
-        if restrictions.costs is not None:
-            self.costs = restrictions.costs
+        self.restrictions = replace(
+            restrictions,
+            groups=None,
+            fixed=np.unique(labels[restrictions.fixed]),
+            excluded=np.unique(labels[restrictions.excluded]),
+        )
         self.block_starts = _offsets(self.sizes**2)
         self.blocks = np.zeros(self.block_starts[-1])
         missing = NotGathered()
-        for number in np.flatnonzero(self.usable).tolist():
+        for number in np.flatnonzero(~self.restrictions.masks(self.sizes.size)[1]).tolist():
             own = self.columns(np.array([number]))
             try:
                 block = gram.block(own, own).ravel()
@@ -98,9 +95,9 @@ class GroupSearch(ListSearch):
     gram : StandardisedGram
     alpha : float
         Ridge, on the standardised scale.
+    restrictions : Restrictions
+        Of the groups.
     groups : Groups
-    budget : float
-        What the groups of a list may cost together.
     first : int
         Columns of the working set at first.
     thorough : bool, default=True
@@ -111,9 +108,9 @@ class GroupSearch(ListSearch):
         self,
         gram: StandardisedGram,
         alpha: float,
+        restrictions: Restrictions,
         groups: Groups,
         *,
-        budget: float = np.inf,
         first: int = FIRST,
         thorough: bool = True,
     ) -> None:
@@ -121,16 +118,14 @@ class GroupSearch(ListSearch):
         self._blocks = groups.ridged_blocks(alpha)
         self._min_left = dependence_tolerance(gram.precision) * (gram.diagonal + alpha)
         self._min_left[gram.diagonal <= 0] = np.inf
-        self._budget = budget
-        # What is left for groups that are not fixed, and the costs of these.
-        self._left = budget - groups.costs[groups.fixed].sum()
-        self._costs = np.where(groups.fixed, 0.0, groups.costs)
+        fixed, excluded = restrictions.masks(groups.sizes.size)
         super().__init__(
-            np.flatnonzero(groups.usable & (groups.fixed | (groups.costs <= self._left))),
-            groups.fixed,
+            np.flatnonzero(~excluded & restrictions.within_budget(fixed.size)),
+            fixed,
             groups.sizes,
             gram,
             alpha,
+            restrictions,
             first=first,
             thorough=thorough,
         )
@@ -146,15 +141,6 @@ class GroupSearch(ListSearch):
     def _columns_of(self, units: Indices) -> Indices:
         return self._groups.columns(units)
 
-    def _starts(self) -> Indices:
-        return _offsets(self._sizes[self._working_set])
-
-    def _limits_of(self, units: Indices) -> ExchangeLimits | None:
-        if self._budget == np.inf:
-            return None
-        none = np.zeros(units.size, np.int64)
-        return ExchangeLimits.make(none, 1, none, self._costs[units], self._left)
-
     def _gains_alone(self) -> Array:
         """Gain of each ranked group alone, or minus its better rank where there is a budget.
 
@@ -163,8 +149,9 @@ class GroupSearch(ListSearch):
         nothing = np.empty(0, np.int64)
         nobody = np.empty(0, np.bool_)
         _, gains = self._gains_beside(nothing, self._ranked, nobody, joins=True)
-        if self._budget < np.inf:
-            gains = by_better_rank(gains, self._groups.costs[self._ranked])
+        costs = self._restrictions.costs
+        if costs is not None:
+            gains = by_better_rank(gains, costs[self._ranked])
         gains[self._fixed[self._ranked]] = np.inf
         return gains
 
@@ -219,9 +206,6 @@ class GroupSearch(ListSearch):
         losses = np.where(leaving, losses, np.inf)
         near = np.ones(asked.size, np.bool_) if joins else self._near(asked, T, rows, g, losses)
         candidates = asked[near]
-        # A group that leaves makes room for its cost; in the last row none does.
-        freed = np.append(self._costs[units], 0.0)
-        left = self._left - freed.sum() + freed
         gains = np.full(asked.size, -np.inf)
         gains[near] = gains_outside(
             T,
@@ -236,7 +220,7 @@ class GroupSearch(ListSearch):
             v,
             ends,
             losses,
-            groups.costs[candidates] <= left[:, None],
+            self._restrictions.allowed_swaps(units, candidates),
             joins,
         )
         return float(-delta[support] @ w), gains

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr, logit
 
-from ..utils.jit import kernel, reordering_kernel
+from ..utils.jit import inlined_kernel, inner_kernel, reordering_inner_kernel, reordering_kernel
 from ..utils.types import Array, Indices, Mask
 from .signed import minimise_signed
 
@@ -21,6 +21,8 @@ _STALE = 0.001
 # this share of the slope downhill at its start: the loss is convex.
 _UPHILL = 0.1
 _ROWS_AT_A_TIME = 256
+# Numba compiles a kernel anew for each Python integer written in a call.
+_FIRST = np.int64(0)
 # A column of which no more than this share is left beside others depends on them.
 _DEPENDENT = 1e-14
 # exp(x) = 2**whole · exp(rest): adding and subtracting 1.5 · 2**52 rounds to a whole number.
@@ -105,7 +107,7 @@ def logistic_regressions(
         Those of all lists, one after the other.
     intercepts : ndarray of shape (n_ridges, n_lists)
     """
-    n, d = X.shape
+    n = X.shape[0]
     share = np.full(n, 1.0 / n) if weight is None else weight / weight.sum()
     aim = np.ascontiguousarray(target, np.float64)
     code = np.zeros(n, np.int64) if intercept_of is None else intercept_of
@@ -126,7 +128,7 @@ def logistic_regressions(
     deviation[constant] = 1.0
     columns /= deviation[:, None]
     columns[constant] = 0.0
-    bounds = np.zeros(d, np.int64) if signs is None else signs
+    bounds = None if signs is None or not signs.any() else signs
     starts = np.cumsum([0, *(len(chosen) for chosen in lists)])
     places = np.concatenate([np.empty(0, np.int64), *lists]).astype(np.int64)
     # The first ones are those of an infinite ridge.
@@ -135,7 +137,7 @@ def logistic_regressions(
     heights[0] = alone
     _fit_lists(
         _Rows(columns, aim, share, code),
-        _Signs(bounds, bool(bounds.any())),
+        bounds,
         starts,
         places,
         np.array([np.inf, *ridges]),
@@ -175,13 +177,6 @@ class _Rows(NamedTuple):
     code: Indices
 
 
-class _Signs(NamedTuple):
-    """Signs of the coefficients of all columns, 0 for any, and whether there are others than 0."""
-
-    of_columns: Indices
-    any: bool
-
-
 class _Curvature(NamedTuple):
     """Second derivatives of the loss, as far as they are known.
 
@@ -206,7 +201,8 @@ class _Curvature(NamedTuple):
 def _fit_lists(rows, signs, starts, places, ridges, tolerance, alone, coefs, intercepts):  # type: ignore[no-untyped-def]
     """Fit the columns of each list with each ridge but the first, of which all is known.
 
-    ``alone`` are the intercepts without columns. A search starts where it ends if the ridge changes
+    ``signs`` are those of all columns, or None where none bind; ``alone`` are the intercepts
+    without columns. A search starts where it ends if the ridge changes
     as much as it did for the list before. The curvature of that list is kept: only that of new
     columns is added to it, with the weights of the rows at which it was computed.
     """
@@ -254,10 +250,11 @@ def _fit_lists(rows, signs, starts, places, ridges, tolerance, alone, coefs, int
                 _newton(rows, signs, chosen, ridges[r], tolerance, found, height, curvature, room)
             for j in range(chosen.size):
                 change[chosen[j]] = found[j] - coefs[r - 1, first + j]
-        change[:] = 0.0
+        for j in range(d):
+            change[j] = 0.0
 
 
-@reordering_kernel
+@reordering_inner_kernel
 def _newton(rows, signs, chosen, ridge, tolerance, coef, height, curvature, room):  # type: ignore[no-untyped-def]
     """Minimise over the coefficients of the chosen columns and the intercepts, in place."""
     scores = room[0]
@@ -273,23 +270,29 @@ def _newton(rows, signs, chosen, ridge, tolerance, coef, height, curvature, room
     follow = np.empty(height.size)
     reduced = np.empty((chosen.size, chosen.size))
     factor = np.empty((chosen.size, chosen.size))
-    _keep_signs(chosen, signs, coef)
+    if signs is not None:
+        _keep_signs(chosen, signs, coef)
     _predict(rows, chosen, coef, height, scores)
     _evaluate(scores, rows, excess, spread)
-    _second_derivatives(rows, chosen, order, curvature)
-    _reduce(chosen, curvature, ridge, reduced, factor)
     before = np.inf
+    changed = True
     for _ in range(_MOST_STEPS):
         for j in range(chosen.size):
             gradient[chosen[j]] = ridge * coef[j]
-        _add_products(rows.columns, chosen, 0, excess.size, excess, gradient)
-        gradients[:] = 0.0
+        _add_products(rows.columns, chosen, _FIRST, excess.size, excess, gradient)
+        for s in range(height.size):
+            gradients[s] = 0.0
         _add_by_intercept(rows.code, excess, gradients)
-        for fresh in range(2):
+        fresh = False
+        while True:
+            if changed:
+                _second_derivatives(rows, chosen, order, curvature)
+                _reduce(chosen, curvature, ridge, reduced, factor)
+                changed = False
             _step(
                 chosen, reduced, factor, curvature, gradient, gradients, signs, coef, step, follow
             )
-            decrement = follow @ gradients
+            decrement = _dot(follow, gradients)
             for j in range(chosen.size):
                 decrement += step[j] * gradient[chosen[j]]
             if fresh or decrement <= _STALE * before:
@@ -297,8 +300,8 @@ def _newton(rows, signs, chosen, ridge, tolerance, coef, height, curvature, room
             for i in range(spread.size):
                 curvature.weights[i] = spread[i]
             _forget_curvature(rows, curvature)
-            _second_derivatives(rows, chosen, order, curvature)
-            _reduce(chosen, curvature, ridge, reduced, factor)
+            fresh = True
+            changed = True
         # The next decrement would be smaller by as much again, or more.
         shrunk = decrement / before if np.isfinite(before) else 1.0
         length = 1.0
@@ -316,18 +319,19 @@ def _newton(rows, signs, chosen, ridge, tolerance, coef, height, curvature, room
             break
         before = decrement
         scores, trial = trial, scores
-    _keep_signs(chosen, signs, coef)  # but for the rounding of a step
+    if signs is not None:
+        _keep_signs(chosen, signs, coef)  # but for the rounding of a step
 
 
-@kernel
+@inlined_kernel
 def _keep_signs(chosen, signs, coef):  # type: ignore[no-untyped-def]
     """Set coefficients of the wrong sign to 0."""
     for j in range(chosen.size):
-        if signs.of_columns[chosen[j]] * coef[j] < 0.0:
+        if signs[chosen[j]] * coef[j] < 0.0:
             coef[j] = 0.0
 
 
-@kernel
+@inlined_kernel
 def _reduce(chosen, curvature, ridge, reduced, factor):  # type: ignore[no-untyped-def]
     """Curvature by coefficients alone, and its factor: whatever they do, intercepts follow.
 
@@ -352,11 +356,12 @@ def _reduce(chosen, curvature, ridge, reduced, factor):  # type: ignore[no-untyp
             elif total > _DEPENDENT * reduced[a, a]:
                 factor[a, a] = np.sqrt(total)
             else:
-                factor[a, :a] = 0.0
+                for h in range(a):
+                    factor[a, h] = 0.0
                 factor[a, a] = np.inf
 
 
-@kernel
+@inlined_kernel
 def _step(chosen, reduced, factor, curvature, gradient, gradients, signs, coef, step, follow):  # type: ignore[no-untyped-def]
     """Newton's step of coefficients and intercepts, to be subtracted."""
     k = chosen.size
@@ -366,11 +371,11 @@ def _step(chosen, reduced, factor, curvature, gradient, gradients, signs, coef, 
         step[a] = gradient[chosen[a]]
         for s in range(own.size):
             step[a] -= across[chosen[a], s] / own[s] * gradients[s]
-    if signs.any:
+    if signs is not None:
         # The minimiser of the quadratic model among coefficients of the right signs.
         for a in range(k):
             step[a] -= _dot(reduced[a], coef)
-        there = minimise_signed(reduced, step, signs.of_columns[chosen], np.zeros(k))[0]
+        there = minimise_signed(reduced, step, signs[chosen], np.zeros(k))[0]
         for a in range(k):
             step[a] = coef[a] - there[a]
     else:
@@ -389,7 +394,7 @@ def _step(chosen, reduced, factor, curvature, gradient, gradients, signs, coef, 
         follow[s] /= own[s]
 
 
-@reordering_kernel
+@inlined_kernel
 def _line_search(rows, scores, move, decrement, ridge, coef, step, trial, excess, spread):  # type: ignore[no-untyped-def]
     """Length of a step that lowers the loss enough, 0 if none does; and what is there."""
     length = 1.0
@@ -412,7 +417,7 @@ def _line_search(rows, scores, move, decrement, ridge, coef, step, trial, excess
     return 0.0
 
 
-@kernel
+@inner_kernel
 def _evaluate(scores, rows, excess, spread):  # type: ignore[no-untyped-def]
     """First and second derivatives of each row's loss by its score."""
     target = rows.target
@@ -428,7 +433,7 @@ def _evaluate(scores, rows, excess, spread):  # type: ignore[no-untyped-def]
         excess[i] = share[i] * (yes * (1.0 - target[i]) - no * target[i])
 
 
-@kernel
+@inner_kernel
 def _exponential(scores, out):  # type: ignore[no-untyped-def]
     """Set out to exp(−|score|), to one unit in the last place.
 
@@ -447,7 +452,7 @@ def _exponential(scores, out):  # type: ignore[no-untyped-def]
         bits[i] += np.int64(whole) << 52  # times a power of two
 
 
-@reordering_kernel
+@reordering_inner_kernel
 def _loss(scores, rows):  # type: ignore[no-untyped-def]
     """Mean logistic loss."""
     target = rows.target
@@ -455,20 +460,19 @@ def _loss(scores, rows):  # type: ignore[no-untyped-def]
     # log(1 + small) by the series of the inverse hyperbolic tangent, of a third at most.
     third = np.empty(scores.size)
     _exponential(scores, third)
-    third /= 2.0 + third
-    square = third * third
-    series = np.zeros(scores.size)
-    for c in _INVERSE_TANGENT:
-        for i in range(scores.size):
-            series[i] = series[i] * square[i] + c
     total = 0.0
     for i in range(scores.size):
         s = scores[i]
-        total += share[i] * (max(s, 0.0) - target[i] * s + third[i] * series[i])
+        part = third[i] / (2.0 + third[i])
+        square = part * part
+        series = 0.0
+        for c in _INVERSE_TANGENT:
+            series = series * square + c
+        total += share[i] * (max(s, 0.0) - target[i] * s + part * series)
     return total
 
 
-@reordering_kernel
+@reordering_inner_kernel
 def _predict(rows, chosen, coef, height, scores):  # type: ignore[no-untyped-def]
     """Scores of all rows."""
     code = rows.code
@@ -481,25 +485,30 @@ def _predict(rows, chosen, coef, height, scores):  # type: ignore[no-untyped-def
             scores[i] += value * column[i]
 
 
-@reordering_kernel
+@reordering_inner_kernel
 def _add_by_intercept(code, values, sums):  # type: ignore[no-untyped-def]
     """Add the values of the rows of each intercept."""
     if sums.size == 1:
-        sums[0] += values.sum()
+        total = 0.0
+        for i in range(values.size):
+            total += values[i]
+        sums[0] += total
     else:
         for i in range(values.size):
             sums[code[i]] += values[i]
 
 
-@reordering_kernel
+@reordering_inner_kernel
 def _forget_curvature(rows, curvature):  # type: ignore[no-untyped-def]
     """Start anew with the curvature at other weights of the rows: that by intercepts."""
-    curvature.known[:] = False
-    curvature.own[:] = 1e-12
+    for j in range(curvature.known.size):
+        curvature.known[j] = False
+    for s in range(curvature.own.size):
+        curvature.own[s] = 1e-12
     _add_by_intercept(rows.code, curvature.weights, curvature.own)
 
 
-@reordering_kernel
+@inlined_kernel
 def _second_derivatives(rows, chosen, order, curvature):  # type: ignore[no-untyped-def]
     """Curvature of chosen columns not known yet, with all chosen ones and with the intercepts.
 
@@ -522,13 +531,15 @@ def _second_derivatives(rows, chosen, order, curvature):  # type: ignore[no-unty
         else:
             last -= 1
             order[last] = chosen[j]
-    known[:] = False
+    for j in range(known.size):
+        known[j] = False
     for a in range(k):
         known[order[a]] = True
     if first == k:
         return
     for a in range(first, k):
-        across[order[a]] = 0.0
+        for s in range(across.shape[1]):
+            across[order[a], s] = 0.0
         for b in range(a + 1):
             products[order[a], order[b]] = 0.0
     weighted = np.empty(min(n, _ROWS_AT_A_TIME))
@@ -549,7 +560,7 @@ def _second_derivatives(rows, chosen, order, curvature):  # type: ignore[no-unty
             products[order[b], order[a]] = products[order[a], order[b]]
 
 
-@reordering_kernel
+@reordering_inner_kernel
 def _add_products(columns, chosen, low, high, scaled, sums):  # type: ignore[no-untyped-def]
     """Add the products of some rows of the chosen columns with one that is given."""
     b = 0
@@ -578,7 +589,7 @@ def _add_products(columns, chosen, low, high, scaled, sums):  # type: ignore[no-
         b += 1
 
 
-@reordering_kernel
+@reordering_inner_kernel
 def _dot(first, second):  # type: ignore[no-untyped-def]
     """Sum of products."""
     total = 0.0

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..moments.base import StandardisedGram
-from ..utils.jit import inlined_kernel, kernel
+from ..utils.jit import inlined_kernel, inner_kernel, kernel
 from ..utils.types import Array, Indices, Mask
 from .exchange import DEPENDENT, ExchangeLimits, dependence_tolerance, exchange_gains
-from .exchange.limits import UNLIMITED, count, find_allowed
+from .exchange.limits import count, has_room
 
 # Columns above which a rough bound saves time.
 _MANY = 8192
@@ -87,8 +87,7 @@ def relative_gains(
         gram.diagonal + alpha,
         dependence_tolerance(gram.precision),
         outside,
-        limits is not None,
-        UNLIMITED if limits is None else limits,
+        limits,
         joins,
         gains,
     )
@@ -235,7 +234,7 @@ def _explain(union, low, near, size, left, explained):  # type: ignore[no-untype
             explained[i] += part[i] * part[i]
 
 
-@kernel
+@inner_kernel
 def _screen(union, solved, delta, h, outside, joins, low, gradients, near, needed):  # type: ignore[no-untyped-def]
     """Screen a strip of columns from ``low`` on: some are near enough to improve a support.
 
@@ -273,27 +272,26 @@ def _screen(union, solved, delta, h, outside, joins, low, gradients, near, neede
     return size
 
 
-@inlined_kernel
-def _allowed(limits, members, low, m, chosen):  # type: ignore[no-untyped-def]
-    """Find which columns of a strip families and the budget let take each position, or join."""
+@inner_kernel
+def _find_allowed(limits, members, columns):  # type: ignore[no-untyped-def]
+    """Find which columns families and the budget let take each position of a support, or join."""
     k = members.size
     left = limits.budget[0]
-    strip = np.empty(m, np.bool_)
-    allowed = np.empty((k + 1, chosen.size), np.bool_)
-    for p in range(k):
-        count(limits, members[p], 1)
+    allowed = np.empty((k + 1, columns.size), np.bool_)
+    for member in members:
+        count(limits, member, 1)
     for p in range(k + 1):
-        find_allowed(limits, members, p if p < k else -1, low, strip)
-        for i in range(chosen.size):
-            allowed[p, i] = strip[chosen[i] - low]
-    for p in range(k):
-        count(limits, members[p], -1)
+        gone = members[p] if p < k else -1
+        for i in range(columns.size):
+            allowed[p, i] = has_room(limits, gone, columns[i])
+    for member in members:
+        count(limits, member, -1)
     limits.budget[0] = left  # as it was before rounding
     return allowed
 
 
 @kernel
-def _find_gains(union, solved, delta, h, tolerance, outside, limited, limits, joins, gains):  # type: ignore[no-untyped-def]
+def _find_gains(union, solved, delta, h, tolerance, outside, limits, joins, gains):  # type: ignore[no-untyped-def]
     """Screen columns, and compute the gains of exchanges with those that are left.
 
     A column is left if its gradient is so large that an exchange could improve a support: above
@@ -308,7 +306,7 @@ def _find_gains(union, solved, delta, h, tolerance, outside, limited, limits, jo
         δ, H_jj + alpha, and whether the column is looked at.
     tolerance : float
         Share of a column below which it counts as linearly dependent.
-    limited, limits, joins
+    limits, joins
         As for ``relative_gains``.
     gains : ndarray of shape (d,)
         −infinity on entry, the largest gain as a share of what is explained on return.
@@ -331,20 +329,15 @@ def _find_gains(union, solved, delta, h, tolerance, outside, limited, limits, jo
             if c > 0:
                 columns = chosen[:c]
                 g = gradients[s][columns - low]
-                m = min(_STRIP, d - low)
-                found = _gains_beside(
-                    union, solved, s, g, h, tolerance, columns, joining, limited, limits, low, m
-                )
+                found = _gains_beside(union, solved, s, g, h, tolerance, columns, joining, limits)
                 share = 1.0 / max(solved.explained[s], LEAST_EXPLAINED)
                 for i in range(c):
                     gains[columns[i]] = max(gains[columns[i]], found[i] * share)
 
 
-@kernel
-def _gains_beside(  # type: ignore[no-untyped-def]
-    union, solved, s, g, h, tolerance, columns, joins, limited, limits, low, m
-):
-    """Gains of exchanges of a support with some columns of a strip of m columns from ``low`` on."""
+@inner_kernel
+def _gains_beside(union, solved, s, g, h, tolerance, columns, joins, limits):  # type: ignore[no-untyped-def]
+    """Gains of exchanges of a support with some columns."""
     k = solved.sizes[s]
     c = columns.size
     place = solved.places[s, :k]
@@ -353,8 +346,8 @@ def _gains_beside(  # type: ignore[no-untyped-def]
     own = np.empty(0, np.int64)
     sign = own
     allowed = np.empty((0, 0), np.bool_)
-    if limited:
-        allowed = _allowed(limits, members, low, m, columns)
+    if limits is not None:
+        allowed = _find_allowed(limits, members, columns)
         if limits.signed:
             own = limits.sign[members]
             sign = limits.sign[columns]

@@ -64,15 +64,35 @@ class Restrictions:
             return np.zeros(columns.size, np.int64)
         return self.signs[columns]
 
-    def limits_of(self, columns: Indices, budget: float) -> ExchangeLimits:
-        """What restricts the choice among some columns, whatever is fixed being paid."""
-        costs = np.zeros(columns.size)
-        left = 0.0
-        if self.costs is not None and budget < np.inf:
-            costs = self.extra_costs(self.fixed, columns)
-            left = budget - self.cost_of(self.fixed)
-        return ExchangeLimits.make(
-            self.families_of(columns), self.max_per_family, self.signs_of(columns), costs, left
+    def at_budget(self, budget: float) -> Self:
+        """The same, for lists of one budget; infinity for none."""
+        if budget == np.inf:
+            return replace(self, costs=None, budgets=None)
+        return replace(self, budgets=np.array([budget]))
+
+    def limits_of(self, columns: Indices) -> ExchangeLimits | None:
+        """What restricts the choice among some columns, or groups of them; None for nothing.
+
+        Each group has one column here. Whatever is fixed is paid.
+        """
+        if self.none_bind:
+            return None
+        family = self.families_of(columns)
+        sign = self.signs_of(columns)
+        cost = self.extra_costs(self.fixed, columns)
+        room = np.full(1 + family.max(initial=0), self.max_per_family)
+        room[0] = columns.size
+        left = 0.0 if self.costs is None else self.largest_budget - self.cost_of(self.fixed)
+        return ExchangeLimits(
+            family=family,
+            sign=sign,
+            signed=bool(sign.any()),
+            paid=np.unique(cost).size > 1,
+            required=np.zeros(columns.size, np.bool_),
+            cost=cost,
+            room=room,
+            budget=np.array([left]),
+            absent=np.zeros(1, np.int64),
         )
 
     @property
@@ -84,22 +104,14 @@ class Restrictions:
         """Whether coefficients have the signs that they must have."""
         return bool((self.signs_of(columns) * coef >= 0).all())
 
-    def cost_limits(self, n_points: int) -> list[float]:
-        """What lists may cost, with what rounding may add to a sum; infinity without a budget."""
-        if self.budgets is None:
-            return [np.inf] * n_points
-        return [budget * (1 + _ROUNDING) for budget in self.budgets.tolist()]
-
     @property
     def largest_budget(self) -> float:
-        """What the list of the largest budget may cost."""
-        return max(self.cost_limits(1))
+        """What the list of the largest budget may cost, and what rounding may add to a sum."""
+        return np.inf if self.budgets is None else float(self.budgets.max()) * (1 + _ROUNDING)
 
-    def within_budget(self, d: int, budget: float | None = None) -> Mask:
-        """Which of d columns fit a budget, by default the largest, beside those that are fixed."""
-        if self.costs is None:
-            return np.ones(d, np.bool_)
-        left = (self.largest_budget if budget is None else budget) - self.cost_of(self.fixed)
+    def within_budget(self, d: int) -> Mask:
+        """Which of d columns fit the largest budget beside those that are fixed."""
+        left = self.largest_budget - self.cost_of(self.fixed)
         within: Mask = self.extra_costs(self.fixed, np.arange(d)) <= left
         return within
 

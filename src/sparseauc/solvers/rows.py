@@ -9,7 +9,7 @@ import numpy as np
 
 from .._validation import read_only
 from ..moments.rows import CSR
-from ..utils.jit import reordering_kernel
+from ..utils.jit import reordering_inner_kernel, reordering_kernel
 from ..utils.types import Array, Floats, Indices, Mask
 
 BlockOrder = Literal["replacement", "permutation", "cyclic"]
@@ -124,7 +124,7 @@ def add_rows(rows, block, multipliers, total):  # type: ignore[no-untyped-def]
             _add_tile(dense, block, multipliers, low, high, total[low:high])
 
 
-@reordering_kernel
+@reordering_inner_kernel
 def _add_tile(dense, block, multipliers, low, high, total):  # type: ignore[no-untyped-def]
     """Do it for some columns of a row-major table, eight rows at a time."""
     many = block.size - block.size % 8

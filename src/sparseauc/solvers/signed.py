@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..utils.jit import kernel
+from ..utils.jit import inner_kernel, kernel
 
 
-@kernel
+@inner_kernel
 def _solve(P, delta, floor, used, w):  # type: ignore[no-untyped-def]
     """Minimise on the columns used, by Cholesky's factorisation; False where they depend."""
     index = np.flatnonzero(used)
@@ -37,7 +37,7 @@ def _solve(P, delta, floor, used, w):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
+@inner_kernel
 def _leave_out_wrong(P, delta, sign, floor, used, w):  # type: ignore[no-untyped-def]
     """Leave out columns of the wrong sign, until there are none; False where columns depend."""
     wrong = True

@@ -29,12 +29,14 @@ from .exchange import (
     MIN_RELATIVE_GAIN,
     ExchangeLimits,
     Found,
+    Plan,
     Solution,
     State,
     make_state,
     search,
 )
 from .exchange.limits import MIN_COST
+from .restrictions import Restrictions
 
 # Columns of the working set, as multiples of a stage's ceiling, where that is more than at first.
 _PER_CEILING = 3
@@ -83,6 +85,8 @@ class ListSearch(ABC):
     gram : StandardisedGram
     alpha : float
         Ridge, on the standardised scale.
+    restrictions : Restrictions
+        Of the units, with one budget at most.
     first : int
         Columns of the working set at first.
     thorough : bool
@@ -101,6 +105,7 @@ class ListSearch(ABC):
         sizes: Indices,
         gram: StandardisedGram,
         alpha: float,
+        restrictions: Restrictions,
         *,
         first: int,
         thorough: bool,
@@ -110,6 +115,7 @@ class ListSearch(ABC):
         self._sizes = sizes
         self._gram = gram
         self._alpha = alpha
+        self._restrictions = restrictions
         self._first = first
         self._thorough = thorough
         self.lowest = 0
@@ -129,6 +135,7 @@ class ListSearch(ABC):
         self._escaped = False
         # The last search, and the units of the working set then.
         self._state: State | None = None
+        self._limits: ExchangeLimits | None = None
         self._found: Found | None = None
         self._n_searched = 0
         # Whether no unit is left that adds anything to the longest list.
@@ -137,17 +144,6 @@ class ListSearch(ABC):
     @abstractmethod
     def _columns_of(self, units: Indices) -> Indices:
         """Columns of some units, one unit after the other."""
-
-    @abstractmethod
-    def _starts(self) -> Indices | None:
-        """First column of each unit among those of the working set, and the end of the last one.
-
-        None where units are columns.
-        """
-
-    @abstractmethod
-    def _limits_of(self, units: Indices) -> ExchangeLimits | None:
-        """Limits on the choice among some units, after deducting the cost of fixed ones."""
 
     @abstractmethod
     def _gains_outside(self, lists: list[Indices]) -> Array:
@@ -183,8 +179,8 @@ class ListSearch(ABC):
             self._fill_working_set(max(self._first, _PER_CEILING * ceiling))
             self._search(ceiling, sizes)
             self._ceiling = ceiling
-            limits = None if self._state is None else self._state.limits
-            self._escaped = not (self._thorough or (limits is not None and limits.paid))
+            paid = self._limits is not None and self._limits.paid
+            self._escaped = not (self._thorough or paid)
         while True:
             longest = self._longest()
             self._exhausted = longest < sizes[-1]
@@ -256,21 +252,21 @@ class ListSearch(ABC):
             self._alpha,
             ceiling + 1,
             self._fixed[units],
-            self._limits_of(units),
-            starts=self._starts(),
+            self._sizes[units],
         )
+        limits = self._restrictions.limits_of(units)
         found = Found.none(ceiling)
-        changed = top + 1
+        changed = np.empty(0, np.int64)
         if self._found is not None:
             # Go on from what was found up to a lower ceiling, or among fewer units.
             found.take_over(self._found)
             if units.size > self._n_searched:
-                changed = sizes[0]
+                known = np.flatnonzero(found.explained > -np.inf)
+                changed = known[known >= sizes[0]]
         self._n_searched = units.size
-        self.lowest = search(
-            state, found, changed, top, escape=False, dropped=np.empty(0, np.int64)
-        )
+        self.lowest = search(state, limits, found, Plan.make(top, changed=changed))
         self._state = state
+        self._limits = limits
         self._found = found
 
     def _escape(self, ceiling: int, sizes: range) -> bool:
@@ -281,7 +277,9 @@ class ListSearch(ABC):
         longest = min(_LONGEST_DROPPED, sizes[-1] + _BEYOND) if self._last < 0 else 0
         dropped = np.arange(max(sizes[0], 1), longest + 1)
         top = min(ceiling, self._working_set.size)
-        search(self._state, found, found.explained.size, top, escape=True, dropped=dropped)
+        paid = self._limits is not None and self._limits.paid
+        plan = Plan.make(top, sweep_from=self.lowest, dropped=dropped, paid=paid)
+        search(self._state, self._limits, found, plan)
         return bool((found.explained > before).any())
 
     def _add(self, units: Indices) -> None:

@@ -51,16 +51,19 @@ def reordering_kernel(function: _Kernel) -> _Kernel:
     return _compile(function, REORDER)
 
 
-def inlined_kernel(function: _Kernel) -> _Kernel:
-    """Compile a kernel into those that call it."""
-    return _compile(function, FAST, inline="always")
+_jit: Any = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+# What Python would call a kernel by takes as long to compile as many a kernel.
+_inner: Any = partial(_jit, no_cpython_wrapper=True)
+
+# Kernels that kernels alone call, and that are kept as part of these. What is ``inlined`` is
+# compiled into its callers, once for each call.
+inner_kernel: Callable[[_Kernel], _Kernel] = _inner(fastmath=FAST)
+reordering_inner_kernel: Callable[[_Kernel], _Kernel] = _inner(fastmath=REORDER)
+inlined_kernel: Callable[[_Kernel], _Kernel] = _inner(fastmath=FAST, inline="always")
 
 
-def _compile(function: _Kernel, fastmath: set[str], inline: str = "never") -> _Kernel:
-    decorate = partial(
-        numba.njit, nogil=True, fastmath=fastmath, error_model="numpy", inline=inline
-    )
-    compiled: _Kernel = decorate()(function)
+def _compile(function: _Kernel, fastmath: set[str]) -> _Kernel:
+    compiled: _Kernel = _jit(fastmath=fastmath)(function)
     if hasattr(compiled, "py_func"):  # not if NUMBA_DISABLE_JIT is set
         compiled._cache = KernelFiles(compiled)  # type: ignore[attr-defined]
     return compiled

@@ -15,8 +15,8 @@ Gauss–Jordan elimination, in O(d·k), and needs one row of H. So nothing is d 
 exchanges are compared in a few passes over k vectors of length d.
 
 ``state`` keeps these numbers and ``sweeps`` updates them; ``gain`` has the formula above, also for
-columns outside the state. The same search exchanges whole ``groups`` of columns: only the gains are
-others. ``limits`` answers whether an exchange is feasible, and what must leave where a list is not;
+columns outside the state, and ``groups`` what it becomes where a unit has several columns.
+``limits`` answers whether an exchange is feasible, and what must leave where a list is not;
 ``moves`` and ``search`` grow, shrink and exchange.
 
 Use it whenever the moments can be had: it takes the time of a few runs of SHT-AUC, gives all k at
@@ -25,7 +25,7 @@ once, and its supports are the better the more the columns are correlated.
 
 from .gain import exchange_gains
 from .limits import ExchangeLimits
-from .search import Found, search
+from .search import Found, Plan, search
 from .solution import Solution, solve_on
 from .state import DEPENDENT, MIN_RELATIVE_GAIN, State, dependence_tolerance, make_state
 
@@ -34,6 +34,7 @@ __all__ = [
     "MIN_RELATIVE_GAIN",
     "ExchangeLimits",
     "Found",
+    "Plan",
     "Solution",
     "State",
     "dependence_tolerance",

@@ -10,7 +10,7 @@ and the objective falls by numerator²/denominator − w_i²/M_ii. When j joins 
 
 import numpy as np
 
-from ...utils.jit import inlined_kernel, kernel
+from ...utils.jit import inlined_kernel, inner_kernel, kernel
 
 
 @inlined_kernel
@@ -19,7 +19,7 @@ def exchange_terms(g, q, t, shift, inverse):  # type: ignore[no-untyped-def]
     return g - t * shift, q + t * t * inverse
 
 
-@kernel
+@inner_kernel
 def keeps_signs(signs, members, k, sign, w, M, T, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
     """Tell whether all coefficients have the right signs after an exchange.
 

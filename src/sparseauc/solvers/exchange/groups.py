@@ -1,7 +1,7 @@
-"""Gains of groups of columns that join and leave together, such as the columns of one category.
+"""Gains of units of several columns, which join and leave together, such as those of one category.
 
-On a support A, a group G that joins lowers the objective by g_Gᵀ S⁻¹ g_G, where S is what A leaves
-of the block of H on G with the ridge. When a group O makes room for it, let M_OO = CCᵀ, U = C⁻¹T_OG
+On a support A, a unit G that joins lowers the objective by g_Gᵀ S⁻¹ g_G, where S is what A leaves
+of the block of H on G with the ridge. When a unit O makes room for it, let M_OO = CCᵀ, U = C⁻¹T_OG
 and v = C⁻¹w_O. The objective rises by v·v, and G joins with S + UᵀU in place of S and g_G − Uᵀv in
 place of g_G. With one column each this is the formula of ``gain``.
 
@@ -12,10 +12,9 @@ taken. That is e·e / (1 + ‖Y‖²) at least, and equal to it for one column.
 
 import numpy as np
 
-from ...utils.jit import inlined_kernel, kernel
-from .limits import find_allowed
-from .state import EQUAL, explained, find_position
-from .sweeps import NONE, exchange
+from ...utils.jit import inlined_kernel, inner_kernel, kernel
+from .limits import allows
+from .state import EQUAL
 
 
 @kernel
@@ -73,18 +72,18 @@ def split_list(support, size, units, n_units, starts, w, M, T):  # type: ignore[
     return U, v, ends, losses
 
 
-@kernel
-def group_gain(S, q, g, min_q, U, v, work, slopes):  # type: ignore[no-untyped-def]
+@inner_kernel
+def group_gain(S, g, min_q, U, v, work, slopes):  # type: ignore[no-untyped-def]
     """Gain of a group when another makes room for it; when none does, U has no rows.
 
     Columns of the group that those before them explain take no part.
 
     Parameters
     ----------
-    S : ndarray of shape (m, m)
-        Schur complement of the group, below its diagonal.
-    q, g, min_q : ndarrays of shape (m,)
-        Its diagonal, half the gradient, and what must be left of a column for it to take part.
+    S : ndarray of shape (m², )
+        Schur complement of the group, up to its diagonal.
+    g, min_q : ndarrays of shape (m,)
+        Half the gradient, and what must be left of a column for it to take part.
     U, v : ndarrays of shape (n, m) and (n,)
         Of the group that makes room, as of ``split_list``.
     work, slopes : ndarrays of shapes (m, m) and (m,)
@@ -93,9 +92,8 @@ def group_gain(S, q, g, min_q, U, v, work, slopes):  # type: ignore[no-untyped-d
     gain = 0.0
     for a in range(g.size):
         slopes[a] = g[a]
-        work[a, a] = q[a]
-        for b in range(a):
-            work[a, b] = S[a, b]
+        for b in range(a + 1):
+            work[a, b] = S[a * g.size + b]
         for i in range(v.size):
             slopes[a] -= U[i, a] * v[i]
             for b in range(a + 1):
@@ -116,99 +114,42 @@ def group_gain(S, q, g, min_q, U, v, work, slopes):  # type: ignore[no-untyped-d
     return gain
 
 
-@inlined_kernel
+@inner_kernel
 def _gain(s, unit, U, v, work, slopes):  # type: ignore[no-untyped-def]
-    """Gain of a group off the list, as of ``group_gain``, given U with all columns."""
+    """Gain of a unit off the list, as of ``group_gain``, given U with all columns."""
     low = s.starts[unit]
     high = s.starts[unit + 1]
-    S = s.S[s.block_starts[unit] : s.block_starts[unit + 1]].reshape((high - low, high - low))
-    q = s.q[low:high]
-    g = s.g[low:high]
-    min_q = s.min_q[low:high]
-    return group_gain(S, q, g, min_q, U[:, low:high], v, work, slopes)
+    S = s.S[s.block_starts[unit] : s.block_starts[unit + 1]]
+    return group_gain(S, s.g[low:high], s.min_q[low:high], U[:, low:high], v, work, slopes)
 
 
-@inlined_kernel
-def _room_for(s):  # type: ignore[no-untyped-def]
-    """A matrix and a vector for the largest group."""
-    size = 0
-    for unit in range(s.listed.size):
+@inner_kernel
+def _most_columns(s):  # type: ignore[no-untyped-def]
+    """Columns of the largest unit."""
+    size = 1
+    for unit in s.several:
         size = max(size, s.starts[unit + 1] - s.starts[unit])
-    return np.empty((size, size)), np.empty(size)
+    return size
 
 
-@inlined_kernel
-def join_gains_of_groups(s):  # type: ignore[no-untyped-def]
-    """Gain of each group off the list by joining; 0 for those on it."""
-    L, z = _room_for(s)
+@inner_kernel
+def join_gains(s):  # type: ignore[no-untyped-def]
+    """Gain of each unit by joining, whatever it costs; 0 for those that cannot."""
     gains = np.zeros(s.listed.size)
+    for j in range(s.q.size):
+        if s.q[j] > s.min_q[j]:
+            gains[s.unit_of[j]] = s.g[j] * s.g[j] / s.q[j]
+    size = _most_columns(s)
+    work = np.empty((size, size))
+    slopes = np.empty(size)
     U = np.empty((0, s.q.size))
-    v = np.empty(0)
-    for unit in range(gains.size):
+    for unit in s.several:
         if not s.listed[unit]:
-            gains[unit] = _gain(s, unit, U, v, L, z)
+            gains[unit] = _gain(s, unit, U, slopes[:0], work, slopes)
     return gains
 
 
 @inlined_kernel
-def _is_incomplete(s):  # type: ignore[no-untyped-def]
-    """Tell whether columns of groups on the list take no part, as they depend on others."""
-    missing = -s.n_columns[0]
-    for p in range(s.n_units[0]):
-        for column in range(s.starts[s.units[p]], s.starts[s.units[p] + 1]):
-            missing += s.min_q[column] < np.inf
-    return missing > 0
-
-
-@kernel
-def _try_each(s, least):  # type: ignore[no-untyped-def]
-    """Do without each group in turn: what that costs, and the best exchange.
-
-    Where columns take no part, they may do so without another group, and no formula says what is
-    then explained.
-    """
-    before = explained(s)
-    order = s.units[: s.n_units[0]].copy()
-    costs = np.zeros(s.listed.size)
-    allowed = np.ones(s.listed.size, np.bool_)
-    best = least
-    best_out = NONE
-    best_unit = NONE
-    for out in order:
-        exchange(s, find_position(s.units, s.n_units[0], out), NONE)
-        costs[out] = before - explained(s)
-        if not s.fixed[out]:
-            gains = join_gains_of_groups(s)
-            if s.limited:
-                find_allowed(s.limits, s.units, NONE, 0, allowed)
-            for unit in range(gains.size):
-                gain = gains[unit] - costs[out]
-                if unit != out and allowed[unit] and gain > best + EQUAL * abs(best):
-                    best = gain
-                    best_out = out
-                    best_unit = unit
-        exchange(s, NONE, out)
-    losses = np.empty(order.size)
-    for p in range(order.size):
-        losses[p] = costs[s.units[p]]
-    return losses, find_position(s.units, s.n_units[0], best_out), best_unit
-
-
-@inlined_kernel
-def _split(s):  # type: ignore[no-untyped-def]
-    """Split the list into its groups, as of ``split_list``."""
-    return split_list(s.support, s.n_columns[0], s.units, s.n_units[0], s.starts, s.w, s.M, s.T)
-
-
-@inlined_kernel
-def losses_of_groups(s):  # type: ignore[no-untyped-def]
-    """Loss of doing without each group on the list."""
-    if _is_incomplete(s):
-        return _try_each(s, np.inf)[0]
-    return _split(s)[3]
-
-
-@kernel
 def _loss_beside(Y, e, first, last, B):  # type: ignore[no-untyped-def]
     """Compute eᵀ (I + YᵀY)⁻¹ e of a group, whose columns are those from ``first`` to ``last``."""
     loss = 0.0
@@ -255,27 +196,32 @@ def _solve_for_list(U, v, low, L, z, Y, e, squares):  # type: ignore[no-untyped-
             squares[i] += row[i] * row[i]
 
 
-@kernel
-def best_exchange_of_groups(s, least):  # type: ignore[no-untyped-def]
-    """Position and group of the best exchange; −1 if none lowers the objective by ``least``.
+@inlined_kernel
+def best_joining_several(s, limits, split, found):  # type: ignore[no-untyped-def]
+    """Exchange of any unit for one of several columns, if better than what was found.
 
-    No exchange gains more than the group that joins would beside all others.
+    No exchange gains more than the unit that joins would beside all others.
+
+    Parameters
+    ----------
+    s : Reference
+    limits : ExchangeLimits or None
+    split : tuple
+        As of ``split_list``.
+    found : tuple of a float and two ints
+        Gain, position and unit of the best exchange.
     """
-    if _is_incomplete(s):
-        return _try_each(s, least)[1:]
-    U, v, ends, losses = _split(s)
-    L, z = _room_for(s)
-    size = s.n_columns[0]
-    room = np.empty((z.size, size))
-    B = np.empty((size, size))
-    e = np.empty(size)
-    squares = np.empty(size)
-    slopes = np.empty(z.size)
-    allowed = np.ones(1, np.bool_)
-    best = least
-    best_p = NONE
-    best_unit = NONE
-    for unit in range(s.listed.size):
+    U, v, ends, losses = split
+    best, best_p, best_unit = found
+    largest = _most_columns(s)
+    L = np.empty((largest, largest))
+    z = np.empty(largest)
+    slopes = np.empty(largest)
+    room = np.empty((largest, v.size))
+    B = np.empty((v.size, v.size))
+    e = np.empty(v.size)
+    squares = np.empty(v.size)
+    for unit in s.several:
         if s.listed[unit]:
             continue
         low = s.starts[unit]
@@ -289,10 +235,12 @@ def best_exchange_of_groups(s, least):  # type: ignore[no-untyped-def]
         Y = room[: high - low]
         _solve_for_list(U, v, low, L, z, Y, e, squares)
         for p in range(s.n_units[0]):
-            if s.fixed[s.units[p]]:
-                continue
+            gone = s.units[p]
             first = ends[p - 1] if p > 0 else 0
             last = ends[p]
+            gain = -np.inf
+            if s.fixed[gone]:
+                continue
             if every:
                 change = 0.0
                 norm = 1.0
@@ -302,16 +250,51 @@ def best_exchange_of_groups(s, least):  # type: ignore[no-untyped-def]
                 gain = joining - change / norm
                 if last > first + 1 and gain > best:
                     gain = joining - _loss_beside(Y, e, first, last, B)
-            else:  # columns that take no part may do so without the other group
+            else:  # columns that take no part may do so without the other unit
                 gain = _gain(s, unit, U[first:last], v[first:last], L, slopes) - losses[p]
-            if gain > best + EQUAL * abs(best):
-                if s.limited:
-                    find_allowed(s.limits, s.units, p, unit, allowed)
-                if allowed[0]:
+            if gain > best + EQUAL * abs(best) and allows(s, limits, gone, unit, gain, gain):
+                best = gain
+                best_p = np.int64(p)
+                best_unit = unit
+    return best, best_p, best_unit
+
+
+@inlined_kernel
+def best_leaving_several(s, limits, split, found):  # type: ignore[no-untyped-def]
+    """Exchange of a unit of several columns for a single one, if better than what was found.
+
+    Or of a single one that takes no part. Parameters are those of ``best_joining_several``.
+    """
+    U, v, ends, losses = split
+    best, best_p, best_unit = found
+    numerator = np.empty(s.q.size)
+    left = np.empty(s.q.size)
+    for p in range(s.n_units[0]):
+        first = ends[p - 1] if p > 0 else 0
+        last = ends[p]
+        gone = s.units[p]
+        alone = s.starts[gone + 1] - s.starts[gone] == 1
+        if s.fixed[gone] or (alone and last > first):
+            continue
+        for j in range(left.size):
+            numerator[j] = s.g[j]
+            left[j] = s.q[j]
+        for i in range(first, last):
+            row = U[i]
+            for j in range(left.size):
+                numerator[j] -= row[j] * v[i]
+                left[j] += row[j] * row[j]
+        for j in range(left.size):
+            if s.min_q[j] < left[j] < np.inf:
+                unit = s.unit_of[j]
+                gain = numerator[j] * numerator[j] / left[j] - losses[p]
+                if gain > best + EQUAL * abs(best) and allows(
+                    s, limits, gone, unit, numerator[j], left[j]
+                ):
                     best = gain
-                    best_p = p
+                    best_p = np.int64(p)
                     best_unit = unit
-    return best_p, best_unit
+    return best, best_p, best_unit
 
 
 @kernel
@@ -341,9 +324,8 @@ def gains_outside(  # type: ignore[no-untyped-def]
     largest = 0
     for group in asked:
         largest = max(largest, starts[group + 1] - starts[group])
-    S = np.empty((largest, largest))
+    S = np.empty(largest * largest)
     work = np.empty((largest, largest))
-    q = np.empty(largest)
     slopes = np.empty(largest)
     gains = np.full(asked.size, -np.inf)
     for number in range(asked.size):
@@ -352,10 +334,10 @@ def gains_outside(  # type: ignore[no-untyped-def]
         at = block_starts[asked[number]]
         for a in range(high - low):
             for b in range(a + 1):
-                S[a, b] = blocks[at + a * (high - low) + b]
+                i = a * (high - low) + b
+                S[i] = blocks[at + i]
                 for p in range(T.shape[0]):
-                    S[a, b] -= T[p, low + a] * rows[p, low + b]
-            q[a] = S[a, a]
+                    S[i] -= T[p, low + a] * rows[p, low + b]
         for p in range(n + joins):
             first = ends[p - 1] if p > 0 else 0
             last = ends[p] if p < n else first
@@ -363,7 +345,7 @@ def gains_outside(  # type: ignore[no-untyped-def]
             if allowed[p, number] and loss < np.inf:
                 gone = U[first:last, low:high]
                 gain = group_gain(
-                    S, q, g[low:high], min_q[low:high], gone, v[first:last], work, slopes
+                    S, g[low:high], min_q[low:high], gone, v[first:last], work, slopes
                 )
                 gains[number] = max(gains[number], gain - loss)
     return gains

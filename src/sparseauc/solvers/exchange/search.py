@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -10,7 +10,16 @@ from ...utils.jit import inlined_kernel, kernel
 from ...utils.types import Array, Indices, Mask
 from .moves import bar, repair, resize, settle, take_in_fixed, unbar
 from .state import Reference, find_position, least_gain, places
-from .sweeps import NONE, move_to, remove
+from .sweeps import NONE, exchange, move_to
+
+# Where a step starts: from the list that is there, and from there if that is longer. And where it
+# has all units.
+_CURRENT = -1
+_DOWN = -2
+_ALL = -1
+
+
+_NOTHING = np.empty(0, np.int64)
 
 
 class Found(NamedTuple):
@@ -56,16 +65,75 @@ class Found(NamedTuple):
         self.shrink[:n_lengths] = earlier.shrink
 
 
-@inlined_kernel
-def known_list(found, k):  # type: ignore[no-untyped-def]
-    """The best list known of k units."""
-    return found.lists[k, : found.sizes[k]]
+class Plan(NamedTuple):
+    """The way of a search: passes of steps from one list to another.
+
+    Attributes
+    ----------
+    steps : int64 ndarray of shape (n, 3)
+        Length of the list to start from, negative for the list that is there; length to go to; and
+        which unit of the list the next one must do without until it is settled, −1 for none.
+    ends : int64 ndarray of shape (n_passes,)
+        Where the steps of each pass end.
+    lead_on : int
+        Number of the pass that leads new lists on to the next longer and shorter. It is repeated
+        until none improves, and whenever a later pass improves a list, which then is repeated too.
+    """
+
+    steps: Indices
+    ends: Indices
+    lead_on: int
+
+    @classmethod
+    def make(
+        cls,
+        top: int,
+        *,
+        changed: Indices = _NOTHING,
+        sweep_from: int | None = None,
+        dropped: Indices = _NOTHING,
+        paid: bool = False,
+    ) -> Self:
+        """Plan a search of lists of up to ``top`` units.
+
+        Parameters
+        ----------
+        top : int
+        changed : int64 ndarray
+            Lists of these lengths are settled first, as after units were added.
+        sweep_from : int, optional
+            Length of the shortest list. Then the search begins with a sweep down: it grows to
+            ``top`` units at once, and drops one after the other, with exchanges at each stop. This
+            line of search does not start from what was found.
+        dropped : int64 ndarray
+            Lists whose units are dropped in turn at last, by their lengths, in this order. This
+            leads out of lists that only a double exchange would improve.
+        paid : bool
+            Whether units cost unlike amounts: one costly unit may take the place of two, and two
+            that of one.
+        """
+        first = [(_CURRENT, 0, _ALL)]
+        for k in changed.tolist():
+            # What was settled last has one unit less, and needs fewer exchanges.
+            first += [(_CURRENT, k, _ALL), (k, k, _ALL)]
+        if sweep_from is not None:
+            first.append((sweep_from, top, _ALL))
+            first += [(_DOWN, size, _ALL) for size in range(top - 1, sweep_from - 1, -1)]
+        passes = [first]
+        longer = [(k, k + 1, _ALL) for k in range(top)]
+        passes.append(longer + [(k, k - 1, _ALL) for k in range(top, 0, -1)])
+        for k in dropped.tolist():
+            sizes = [k, top, k - 1] if paid else [k]
+            passes.append([(k, size, p) for size in sizes for p in range(k)])
+        steps = [step for steps in passes for step in steps]
+        ends = np.cumsum([len(steps) for steps in passes])
+        return cls(np.array(steps, np.int64), ends, 1)
 
 
 @inlined_kernel
-def _is_known(s, found):  # type: ignore[no-untyped-def]
+def _is_known(s, limits, found):  # type: ignore[no-untyped-def]
     """Tell whether the list is the best known of its length."""
-    k = places(s)
+    k = places(s, limits)
     known = found.explained[k] > -np.inf and found.sizes[k] == s.n_units[0]
     if known:
         for p in range(s.n_units[0]):
@@ -74,12 +142,10 @@ def _is_known(s, found):  # type: ignore[no-untyped-def]
 
 
 @inlined_kernel
-def _keep(s, found, total):  # type: ignore[no-untyped-def]
+def _keep(s, limits, found, total):  # type: ignore[no-untyped-def]
     """Keep the list, and say so, if it explains more than the one known of its length."""
-    k = places(s)
-    better = found.explained[k] == -np.inf or (
-        total > found.explained[k] + least_gain(total, s.tolerance, s.min_gain)
-    )
+    k = places(s, limits)
+    better = found.explained[k] == -np.inf or total > found.explained[k] + least_gain(s, total)
     if better:
         found.explained[k] = total
         found.sizes[k] = s.n_units[0]
@@ -93,109 +159,59 @@ def _keep(s, found, total):  # type: ignore[no-untyped-def]
     return better
 
 
-@kernel
-def _visit(s, found, start, size, out):  # type: ignore[no-untyped-def]
+@inlined_kernel
+def _visit(s, limits, found, start, size, out):  # type: ignore[no-untyped-def]
     """Go from a list to one of a length, and settle it; say whether it is kept.
 
-    Parameters
-    ----------
-    s : Reference
-    found : Found
-    start : int64 ndarray
-        The list to go from.
-    size : int
-        Length to go to.
-    out : int
-        Unit that the list must do without until it is settled, and may have again then; −1 for
-        none.
+    The list does without unit ``out``, −1 for none, until it is settled, and may have it then.
     """
-    move_to(s, start)
-    may_be_known = out < 0 and places(s) != size
-    min_q = s.min_q.copy()
-    if out >= 0:
-        remove(s, out)
-        bar(s, out)
+    move_to(s, limits, start)
+    may_be_known = out < 0 and places(s, limits) != size
     feasible = True
-    if s.limited and out >= 0:
-        feasible = repair(s, s.units.size)
-    if feasible:
-        resize(s, size)
-        feasible = out < 0 or places(s) == size or s.limited
-    if not feasible or (may_be_known and _is_known(s, found)):
-        unbar(s, min_q)
-        return False
-    total = settle(s)
     if out >= 0:
-        unbar(s, min_q)
-        total = settle(s)
-    return _keep(s, found, total)
+        exchange(s, limits, find_position(s, out), NONE)
+        bar(s, out)
+        feasible = repair(s, limits, s.units.size)
+    if feasible:
+        resize(s, limits, size, out)
+        feasible = out < 0 or places(s, limits) == size or limits is not None
+    if not feasible or (may_be_known and _is_known(s, limits, found)):
+        unbar(s, NONE)
+        return False
+    done = False
+    total = 0.0
+    while not done:
+        total = settle(s, limits, out)
+        done = out < 0
+        out = NONE
+        unbar(s, out)
+    return _keep(s, limits, found, total)
 
 
 @inlined_kernel
-def _grow_and_shrink(s, found, lowest, top):  # type: ignore[no-untyped-def]
-    """Lead the best list of each length on to the next longer and shorter, until none improves."""
-    improved = True
-    while improved:
-        improved = False
-        for k in range(lowest, top):
-            if found.grow[k]:
-                found.grow[k] = False
-                improved |= _visit(s, found, known_list(found, k), k + 1, NONE)
-        for k in range(top, lowest, -1):
-            if found.shrink[k]:
-                found.shrink[k] = False
-                improved |= _visit(s, found, known_list(found, k), k - 1, NONE)
-
-
-@inlined_kernel
-def _sweep_down(s, found, lowest, top):  # type: ignore[no-untyped-def]
-    """Grow to ``top`` units at once, then drop one after the other, with exchanges at each stop.
-
-    A line of search that does not start from what was found.
-    """
-    improved = False
-    size = top
-    start = known_list(found, lowest)
-    while size >= lowest:
-        improved |= _visit(s, found, start, size, NONE)
-        size = min(size, places(s)) - 1
-        start = s.units[: s.n_units[0]]
-    return improved
-
-
-@inlined_kernel
-def _drop_each(s, found, k, size):  # type: ignore[no-untyped-def]
-    """Do without each unit of the best list of k in turn, on the way to a list of a length.
-
-    This leads out of lists that only a double exchange would improve.
-    """
-    improved = False
-    for unit in known_list(found, k).copy():
-        start = known_list(found, k)
-        member = find_position(start, start.size, unit) >= 0
-        free = not s.fixed[unit] or (s.limited and s.limits.required[unit])
-        if member and free:
-            improved |= _visit(s, found, start, size, unit)
-    return improved
+def _may_drop(s, limits, known, p, unit):  # type: ignore[no-untyped-def]
+    """Tell whether the unit that was at a position of a list is still on it, and may leave."""
+    free = not s.fixed[unit]
+    if limits is not None:
+        free = free or limits.required[unit]
+    member = False
+    if p < known.size:
+        for one in known:
+            member |= one == unit
+    return free and member
 
 
 @kernel
-def search(state, found, changed, top, escape, dropped):  # type: ignore[no-untyped-def]
-    """Improve the best lists of up to ``top`` units until none improves.
+def search(state, limits, found, plan):  # type: ignore[no-untyped-def]
+    """Improve the best lists of all lengths until none improves.
 
     Parameters
     ----------
     state : State
+    limits : ExchangeLimits or None
     found : Found
         What is known, and is improved.
-    changed : int
-        Lists of so many units or more are settled first, as after units were added.
-    top : int
-        Most units of a list.
-    escape : bool
-        Whether growing and shrinking have ended: search on by a sweep down.
-    dropped : int64 ndarray
-        Lists whose units are then dropped, by their lengths, in this order.
+    plan : Plan
 
     Returns
     -------
@@ -203,26 +219,38 @@ def search(state, found, changed, top, escape, dropped):  # type: ignore[no-unty
         Length of the shortest list: the number of fixed units that count.
     """
     s = Reference(*state)
-    lowest = take_in_fixed(s)
-    if found.explained[lowest] == -np.inf:
-        _visit(s, found, s.units[: s.n_units[0]], lowest, NONE)
-    for k in range(changed, found.explained.size):
-        if found.explained[k] > -np.inf:
-            # What was settled last has one unit less, and needs fewer exchanges.
-            _visit(s, found, s.units[: s.n_units[0]].copy(), k, NONE)
-            _visit(s, found, known_list(found, k), k, NONE)
-    improved = not escape or _sweep_down(s, found, lowest, top)
-    n_dropped = 0
-    while improved or n_dropped < dropped.size:
-        if improved:
-            _grow_and_shrink(s, found, lowest, top)
-            improved = False
+    lowest = take_in_fixed(s, limits)
+    members = np.empty(found.lists.shape[1], np.int64)
+    number = 0
+    resumed = plan.lead_on + 1
+    while number < plan.ends.size:
+        improved = False
+        first = plan.ends[number - 1] if number > 0 else 0
+        for step in range(first, plan.ends[number]):
+            k = plan.steps[step, 0]
+            size = max(plan.steps[step, 1], lowest)
+            p = plan.steps[step, 2]
+            start = s.units[: s.n_units[0]] if k < 0 else found.lists[k, : found.sizes[k]]
+            out = NONE
+            if k == _DOWN and places(s, limits) <= size:
+                continue
+            if number == plan.lead_on:
+                pending = found.grow if size > k else found.shrink
+                if not pending[k]:
+                    continue
+                pending[k] = False
+            elif p >= 0:
+                for o in range(members.size if p == 0 else 0):
+                    members[o] = found.lists[k, o]
+                out = members[p]
+                if not _may_drop(s, limits, start, p, out):
+                    continue
+            improved |= _visit(s, limits, found, start, size, out)
+        if number == plan.lead_on:
+            number = number if improved else resumed
+        elif number < plan.lead_on:
+            number += 1
         else:
-            k = dropped[n_dropped]
-            improved = _drop_each(s, found, k, k)
-            if s.limited and s.limits.paid:
-                # One costly unit may take the place of two, and two that of one.
-                improved |= _drop_each(s, found, k, top)
-                improved |= _drop_each(s, found, k, k - 1)
-            n_dropped += not improved
+            resumed = number if improved else number + 1
+            number = plan.lead_on if improved else resumed
     return lowest

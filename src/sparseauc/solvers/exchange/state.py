@@ -1,6 +1,5 @@
 """The list, its support and all that follows from them."""
 
-import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,9 +7,8 @@ from numba import types
 from numba.experimental import structref
 
 from ...moments.base import Gram
-from ...utils.jit import inlined_kernel
+from ...utils.jit import inner_kernel
 from ...utils.types import Array, Indices, Mask
-from .limits import UNLIMITED, ExchangeLimits
 
 # A change must add more than this share of what is explained; less is rounding.
 MIN_RELATIVE_GAIN = 1e-11
@@ -28,9 +26,8 @@ _TOLERANCE_UNITS = 1e5
 class State(NamedTuple):
     """A list, its support and all that follows from them, kept up to date as units join and leave.
 
-    A *unit* is a column or, where there are ``starts``, a group of columns that join and leave
-    together. The support are the columns of the units on the list, but for columns of groups that
-    depend on others.
+    A *unit* is one column, or several that join and leave together. The support are the columns of
+    the units on the list, but for columns of units of several that depend on others.
 
     Attributes
     ----------
@@ -38,27 +35,29 @@ class State(NamedTuple):
         The problem, on the standardised scale.
     ridged_diagonal : ndarray of shape (d,)
         Diagonal of H, and the ridge.
-    min_q : ndarray of shape (d,)
-        Columns of which the support leaves no more than this cannot join; infinity bars a column.
-    starts : int64 ndarray of shape (n_units + 1,)
-        First column of each group, and the end of the last one; empty where units are columns.
+    least_left, min_q : ndarrays of shape (d,)
+        Columns of which the support leaves no more than this cannot join; the second is infinite
+        where units are barred for a while.
+    starts, unit_of : int64 ndarrays of shape (n_units + 1,) and (d,)
+        First column of each unit, and the end of the last one; and the unit of each column.
+    several : int64 ndarray
+        Units of several columns.
     fixed : bool ndarray of shape (n_units,)
         Units that never leave.
-    limited, signed : bool
-        Whether anything else restricts the choice, and whether any coefficient must have a sign.
-    limits : ExchangeLimits
-        What that is.
     n_units, n_columns, n_updates : int64 ndarrays of shape (1,)
         Units on the list, columns of the support, and updates since everything was computed afresh.
     units, listed : ndarrays of shape (k_max,) and (n_units,)
-        The list, and whether each unit is on it. Where units are columns, ``units`` is ``support``.
-    support, w, M, T : ndarrays of shape (m,), (m,), (m, m) and (m, d)
-        Columns, coefficients, (H_AA + alpha I)⁻¹ and M H_A, filled up to the size of the support.
+        The list, and whether each unit is on it.
+    support, place : int64 ndarrays of shape (m,) and (d,)
+        Columns, filled up to the size of the support; and where each column of it is.
+    w, M, T : ndarrays of shape (m,), (m, m) and (m, d)
+        Coefficients, (H_AA + alpha I)⁻¹ and M H_A, filled up to the size of the support.
     g, q : ndarrays of shape (d,)
         Half the gradient, and the Schur complement: what the support leaves of each column.
+        Infinite for columns of the support, and for those of units of several.
     S, block_starts : ndarrays
-        Schur complement of each group off the list, below the diagonal, one group after the other,
-        and where each begins; empty where units are columns.
+        Schur complement of each unit of several columns off the list, up to the diagonal, one unit
+        after the other, and where each begins. Infinite on the diagonal for columns of the support.
     tolerance : float
         Share of a column below which it counts as linearly dependent.
     min_gain : float
@@ -70,18 +69,19 @@ class State(NamedTuple):
     H: Array
     delta: Array
     ridged_diagonal: Array
+    least_left: Array
     min_q: Array
     starts: Indices
+    unit_of: Indices
+    several: Indices
     fixed: Mask
-    limited: bool
-    signed: bool
-    limits: ExchangeLimits
     n_units: Indices
     n_columns: Indices
     n_updates: Indices
     units: Indices
     listed: Mask
     support: Indices
+    place: Indices
     w: Array
     M: Array
     T: Array
@@ -120,88 +120,89 @@ DEPENDENT = dependence_tolerance()
 
 
 def make_state(
-    gram: Gram,
-    alpha: float,
-    k_max: int,
-    fixed: Mask,
-    limits: ExchangeLimits | None = None,
-    *,
-    starts: Indices | None = None,
+    gram: Gram, alpha: float, k_max: int, fixed: Mask, sizes: Indices | None = None
 ) -> State:
     """Start with an empty list.
 
     Parameters
     ----------
     gram : Gram
+        Unit by unit.
     alpha : float
         Ridge.
     k_max : int
         Units of the longest list.
     fixed : bool ndarray of shape (n_units,)
         Units that never leave.
-    limits : ExchangeLimits, optional
-        What else restricts the choice.
-    starts : int64 ndarray of shape (n_units + 1,), optional
-        First column of each group of columns, and the end of the last one; without it each column
-        is a unit.
+    sizes : int64 ndarray of shape (n_units,), optional
+        Columns of each unit, by default one.
     """
     d = gram.H.shape[0]
+    if sizes is None:
+        sizes = np.ones(d, np.int64)
+    starts = np.append(0, np.cumsum(sizes))
+    unit_of = np.repeat(np.arange(sizes.size), sizes)
+    several = np.flatnonzero(sizes > 1)
     diagonal = gram.H.diagonal()
     ridged_diagonal = diagonal + alpha
-    min_q = np.where(diagonal <= 0, np.inf, DEPENDENT * ridged_diagonal)
-    size = k_max
+    least_left = np.where(diagonal <= 0, np.inf, DEPENDENT * ridged_diagonal)
+    q = np.where(sizes[unit_of] > 1, np.inf, ridged_diagonal)
     blocks = [np.empty(0)]
-    if starts is not None:
-        size = int(np.sort(np.diff(starts))[-k_max:].sum())
-        blocks += [gram.H[a:b, a:b].ravel() for a, b in itertools.pairwise(starts.tolist())]
-    support = np.empty(size, np.int64)
-    resolved = UNLIMITED if limits is None else limits
+    for unit in several:
+        own = slice(starts[unit], starts[unit + 1])
+        block = gram.H[own, own].copy()
+        np.fill_diagonal(block, ridged_diagonal[own])
+        blocks.append(block.ravel())
+    most_columns = int(np.sort(sizes)[-k_max:].sum())
     return State(
         H=gram.H,
         delta=gram.delta,
         ridged_diagonal=ridged_diagonal,
-        min_q=min_q,
-        starts=np.empty(0, np.int64) if starts is None else starts,
+        least_left=least_left,
+        min_q=least_left.copy(),
+        starts=starts,
+        unit_of=unit_of,
+        several=several,
         fixed=fixed,
-        limited=limits is not None,
-        signed=resolved.signed,
-        limits=resolved,
         n_units=np.zeros(1, np.int64),
         n_columns=np.zeros(1, np.int64),
         n_updates=np.zeros(1, np.int64),
-        units=support if starts is None else np.empty(k_max, np.int64),
-        listed=np.zeros(fixed.size, np.bool_),
-        support=support,
-        w=np.empty(size),
-        M=np.empty((size, size)),
-        T=np.empty((size, d)),
+        units=np.empty(k_max, np.int64),
+        listed=np.zeros(sizes.size, np.bool_),
+        support=np.empty(most_columns, np.int64),
+        place=np.full(d, -1),
+        w=np.empty(most_columns),
+        M=np.empty((most_columns, most_columns)),
+        T=np.empty((most_columns, d)),
         g=gram.delta.copy(),
-        q=ridged_diagonal.copy(),
+        q=q,
         S=np.concatenate(blocks),
-        block_starts=np.cumsum([block.size for block in blocks]),
+        block_starts=np.append(0, np.cumsum(np.where(sizes > 1, sizes**2, 0))),
         tolerance=DEPENDENT,
         min_gain=_MIN_EXPLAINED / (1.0 + alpha),
-        may_depend=bool((min_q[np.isfinite(min_q)] > alpha).any()),
+        may_depend=bool((least_left[np.isfinite(least_left)] > alpha).any()),
     )
 
 
-@inlined_kernel
-def places(s):  # type: ignore[no-untyped-def]
+@inner_kernel
+def places(s, limits):  # type: ignore[no-untyped-def]
     """Units on the list, and required columns whose signs hold them at 0."""
-    return s.n_units[0] + s.limits.absent[0]
+    if limits is None:
+        return s.n_units[0]
+    return s.n_units[0] + limits.absent[0]
 
 
-@inlined_kernel
-def find_position(members, count, wanted):  # type: ignore[no-untyped-def]
-    """Position of a unit or column among the first of some; −1 if it is not there."""
+@inner_kernel
+def find_position(s, unit):  # type: ignore[no-untyped-def]
+    """Position of a unit on the list; −1 if it is not there."""
     position = np.int64(-1)
-    for p in range(count):
-        if members[p] == wanted:
+    for p in range(s.n_units[0]):
+        if s.units[p] == unit:
             position = p
     return position
 
 
-@inlined_kernel
+@inner_kernel
 def explained(s):  # type: ignore[no-untyped-def]
     """Reduction of the objective by the support, −δ·w; without columns the objective is 1."""
     total = 0.0
@@ -210,13 +211,13 @@ def explained(s):  # type: ignore[no-untyped-def]
     return total
 
 
-@inlined_kernel
-def least_gain(total, tolerance, min_gain):  # type: ignore[no-untyped-def]
+@inner_kernel
+def least_gain(s, total):  # type: ignore[no-untyped-def]
     """Least gain of a change, given what is explained; less is rounding."""
-    return np.inf if 1.0 - total < tolerance else max(MIN_RELATIVE_GAIN * total, min_gain)
+    return np.inf if 1.0 - total < s.tolerance else max(MIN_RELATIVE_GAIN * total, s.min_gain)
 
 
-@inlined_kernel
+@inner_kernel
 def depends(s):  # type: ignore[no-untyped-def]
     """Tell whether next to nothing, 1/M_ii, is left of a member that the others explain."""
     dependent = False

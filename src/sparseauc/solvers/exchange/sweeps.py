@@ -1,10 +1,9 @@
-"""Rank-one updates of a state as columns, one by one or in groups, join and leave."""
+"""Rank-one updates of a state as columns, one by one or several together, join and leave."""
 
 import numpy as np
 
-from ...utils.jit import inlined_kernel, kernel
+from ...utils.jit import inlined_kernel, inner_kernel
 from .limits import count
-from .state import depends, find_position
 
 # When less is left of a column that joins or leaves, its update costs so many digits that all is
 # computed afresh.
@@ -17,33 +16,45 @@ _REFACTORISE_AFTER = 100
 NONE = np.int64(-1)
 
 
-@inlined_kernel
-def _add_to_groups(s, row, factor):  # type: ignore[no-untyped-def]
-    """Add the products of a row of T to the Schur complement of each group."""
-    for group in range(s.starts.size - 1):
-        low = s.starts[group]
-        size = s.starts[group + 1] - low
-        at = s.block_starts[group]
-        for a in range(1, size):
-            for b in range(a):
+@inner_kernel
+def _left(s, column):  # type: ignore[no-untyped-def]
+    """What the support leaves of a column, as an array of one number."""
+    unit = s.unit_of[column]
+    low = s.starts[unit]
+    size = s.starts[unit + 1] - low
+    if size == 1:
+        return s.q[column : column + 1]
+    at = s.block_starts[unit] + (column - low) * (size + 1)
+    return s.S[at : at + 1]
+
+
+@inner_kernel
+def _add_to_blocks(s, row, factor):  # type: ignore[no-untyped-def]
+    """Add the products of a row of T to the Schur complements of units of several columns."""
+    for unit in s.several:
+        low = s.starts[unit]
+        size = s.starts[unit + 1] - low
+        at = s.block_starts[unit]
+        for a in range(size):
+            for b in range(a + 1):
                 s.S[at + a * size + b] += factor * row[low + a] * row[low + b]
 
 
-@kernel
-def compute_group(s, group):  # type: ignore[no-untyped-def]
-    """Compute the Schur complement of a group."""
-    low = s.starts[group]
-    at = s.block_starts[group]
-    size = s.starts[group + 1] - low
-    for a in range(1, size):
-        for b in range(a):
-            value = s.H[low + a, low + b]
+@inner_kernel
+def _compute_block(s, unit):  # type: ignore[no-untyped-def]
+    """Compute the Schur complement of a unit of several columns."""
+    low = s.starts[unit]
+    at = s.block_starts[unit]
+    size = s.starts[unit + 1] - low
+    for a in range(size):
+        for b in range(a + 1):
+            value = s.ridged_diagonal[low + a] if a == b else s.H[low + a, low + b]
             for p in range(s.n_columns[0]):
                 value -= s.T[p, low + a] * s.H[s.support[p], low + b]
             s.S[at + a * size + b] = value
 
 
-@kernel
+@inner_kernel
 def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     """Column ``a`` joins the support, by rank-one updates."""
     k = s.n_columns[0]
@@ -52,94 +63,78 @@ def _sweep_in(s, a):  # type: ignore[no-untyped-def]
     w = s.w
     T = s.T
     row = s.H[a]
-    left = s.q[a]
+    left = _left(s, a)
+    inverse = 1.0 / left[0]
+    w_a = -s.g[a] * inverse
     u = np.empty(k)
-    h = np.empty(k)
     for p in range(k):
         u[p] = T[p, a]
-        h[p] = row[s.support[p]]
-    w[k] = -s.g[a] / left
-    inverse = 1.0 / left
-    residual = np.empty(min(TILE, d))
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
-        r = residual[:m]
         own = row[low:high]
+        r = T[k, low:high]
         for j in range(m):
             r[j] = own[j]
         for p in range(k):
             t = T[p, low:high]
-            factor = h[p]
+            factor = row[s.support[p]]
             for j in range(m):
                 r[j] -= factor * t[j]
         qs = s.q[low:high]
-        new = T[k, low:high]
+        gs = s.g[low:high]
         for j in range(m):
             qs[j] -= r[j] * r[j] * inverse
-            new[j] = r[j] * inverse
-        gs = s.g[low:high]
-        w_a = w[k]
-        for j in range(m):
             gs[j] += r[j] * w_a
+            r[j] *= inverse
         for p in range(k):
             t = T[p, low:high]
             factor = u[p]
             for j in range(m):
-                t[j] -= factor * new[j]
+                t[j] -= factor * r[j]
     for p in range(k):
         for o in range(k):
             M[p, o] += u[p] * u[o] * inverse
         M[p, k] = -u[p] * inverse
         M[k, p] = M[p, k]
+        w[p] -= u[p] * w_a
     M[k, k] = inverse
-    for p in range(k):
-        w[p] -= u[p] * w[k]
+    w[k] = w_a
     s.g[a] = 0.0
-    _add_to_groups(s, T[k], -left)
-    s.support[k] = a
+    _add_to_blocks(s, T[k], -1.0 / inverse)
     # A column of the support is no candidate: infinitely much would be left to explain.
-    s.q[a] = np.inf
+    left[0] = np.inf
+    s.support[k] = a
+    s.place[a] = k
     s.n_columns[0] += 1
 
 
 @inlined_kernel
-def _move_position(s, last, p):  # type: ignore[no-untyped-def]
-    """Move the last column of the support to another position of it, M with it."""
-    s.support[p] = s.support[last]
-    for o in range(last + 1):
-        s.M[p, o] = s.M[last, o]
-    for o in range(last + 1):
-        s.M[o, p] = s.M[o, last]
-
-
-@inlined_kernel
-def _sweep_out(s, p):  # type: ignore[no-untyped-def]
-    """The column at position ``p`` of the support leaves, by rank-one updates."""
+def _sweep_out(s, i):  # type: ignore[no-untyped-def]
+    """Column ``i`` leaves the support, by rank-one updates."""
     k = s.n_columns[0]
     d = s.q.size
     M = s.M
     w = s.w
     T = s.T
-    i = s.support[p]
+    p = s.place[i]
+    # The last position takes the place that becomes free.
+    last = k - 1
     inverse = 1.0 / M[p, p]
+    w_i = w[p] * inverse
+    _add_to_blocks(s, T[p], inverse)
     column = np.empty(k)
     for o in range(k):
         column[o] = M[o, p]
-    _add_to_groups(s, T[p], inverse)
-    # The last position takes the place that becomes free.
-    last = k - 1
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
         gone = T[p, low:high]
         qs = s.q[low:high]
+        gs = s.g[low:high]
         for j in range(m):
             qs[j] += gone[j] * gone[j] * inverse
-        gs = s.g[low:high]
-        w_i = w[p]
-        for j in range(m):
-            gs[j] -= gone[j] * w_i * inverse
+            gs[j] -= gone[j] * w_i
         for o in range(k):
             if o != p:
                 t = T[o, low:high]
@@ -152,22 +147,24 @@ def _sweep_out(s, p):  # type: ignore[no-untyped-def]
     for o in range(k):
         if o != p:
             for e in range(k):
-                if e != p:
-                    M[o, e] -= column[o] * column[e] * inverse
+                M[o, e] -= column[o] * column[e] * inverse
             T[p if o == last else o, i] = -column[o] * inverse
-    s.q[i] = inverse
-    w_i = w[p]
-    for o in range(k):
-        if o != p:
-            w[o] -= column[o] * w_i * inverse
-    s.g[i] = -w_i * inverse
+            w[o] -= column[o] * w_i
+    s.g[i] = -w_i
+    _left(s, i)[0] = inverse
+    moved = s.support[last]
+    s.support[p] = moved
+    s.place[moved] = p
+    s.place[i] = NONE
     w[p] = w[last]
-    if p != last:
-        _move_position(s, last, p)
+    for o in range(k):
+        M[p, o] = M[last, o]
+    for o in range(k):
+        M[o, p] = M[o, last]
     s.n_columns[0] -= 1
 
 
-@kernel
+@inlined_kernel
 def refactorise(s):  # type: ignore[no-untyped-def]
     """Compute everything afresh from H: rank-one updates gather rounding.
 
@@ -177,122 +174,92 @@ def refactorise(s):  # type: ignore[no-untyped-def]
     members = s.support[:size].copy()
     s.n_columns[0] = 0
     s.n_updates[0] = 0
-    for group in range(s.starts.size - 1):
-        compute_group(s, group)
     for j in range(s.q.size):
         s.q[j] = s.ridged_diagonal[j]
         s.g[j] = s.delta[j]
+    for unit in s.several:
+        for column in range(s.starts[unit], s.starts[unit + 1]):
+            s.q[column] = np.inf
+        _compute_block(s, unit)
     for k in range(size):
         best = k
         for p in range(k + 1, size):
             a = members[p]
             b = members[best]
-            if s.q[a] * s.ridged_diagonal[b] > s.q[b] * s.ridged_diagonal[a]:
+            if _left(s, a)[0] * s.ridged_diagonal[b] > _left(s, b)[0] * s.ridged_diagonal[a]:
                 best = p
-        members[k], members[best] = members[best], members[k]
-        _sweep_in(s, members[k])
+        column = members[best]
+        members[best] = members[k]
+        _sweep_in(s, column)
 
 
-@kernel
-def _take_in(s, column):  # type: ignore[no-untyped-def]
-    """Add a column to the support."""
-    costly = s.q[column] < _COSTLY * s.ridged_diagonal[column]
-    _sweep_in(s, column)
-    s.n_updates[0] += 1
+@inner_kernel
+def _takes_part(s, column, left):  # type: ignore[no-untyped-def]
+    """Tell whether a column and the support are independent of each other.
+
+    Where all units are single columns, whoever adds one looks to that.
+    """
+    independent = s.several.size == 0 or left > s.min_q[column]
+    if independent and s.may_depend and s.several.size > 0:
+        for p in range(s.n_columns[0]):
+            inverse = s.M[p, p] + s.T[p, column] ** 2 / left
+            independent &= inverse * s.tolerance * s.ridged_diagonal[s.support[p]] <= 1.0
+    return independent
+
+
+@inner_kernel
+def exchange(s, limits, position, unit):  # type: ignore[no-untyped-def]
+    """Remove the unit at a position of the list, then add one; −1 for none of either.
+
+    Where there are units of several columns, those that depend on others take no part.
+    """
+    first = s.n_units[0]
+    costly = False
+    if position >= 0:
+        gone = s.units[position]
+        s.listed[gone] = False
+        first -= 1
+        s.n_units[0] = first
+        s.units[position] = s.units[first]
+        if limits is not None:
+            count(limits, gone, -1)
+        for column in range(s.starts[gone], s.starts[gone + 1]):
+            p = s.place[column]
+            if p >= 0:
+                costly |= s.M[p, p] * s.ridged_diagonal[column] * _COSTLY > 1
+                _sweep_out(s, column)
+                s.n_updates[0] += 1
+        if s.starts[gone + 1] - s.starts[gone] > 1:
+            _compute_block(s, gone)
+        if s.several.size > 0 and s.may_depend:  # what depended on it joins
+            first = np.int64(0)
+    if unit >= 0:
+        s.listed[unit] = True
+        s.units[s.n_units[0]] = unit
+        s.n_units[0] += 1
+        if limits is not None:
+            count(limits, unit, 1)
+    for at in range(first, s.n_units[0]):
+        new = s.units[at]
+        for column in range(s.starts[new], s.starts[new + 1]):
+            left = _left(s, column)[0]
+            if s.place[column] < 0 and _takes_part(s, column, left):
+                costly |= left < _COSTLY * s.ridged_diagonal[column]
+                _sweep_in(s, column)
+                s.n_updates[0] += 1
     if costly or s.n_updates[0] >= _REFACTORISE_AFTER:
         refactorise(s)
 
 
-@kernel
-def _take_out(s, position):  # type: ignore[no-untyped-def]
-    """Remove the column at a position of the support."""
-    costly = s.M[position, position] * s.ridged_diagonal[s.support[position]] * _COSTLY > 1
-    _sweep_out(s, position)
-    s.n_updates[0] += 1
-    if costly:
-        refactorise(s)
-
-
 @inlined_kernel
-def _take_in_group(s, group):  # type: ignore[no-untyped-def]
-    """Add the columns of a group to the support, but for those that depend on others."""
-    for column in range(s.starts[group], s.starts[group + 1]):
-        if s.min_q[column] < s.q[column] < np.inf:
-            _take_in(s, column)
-            if depends(s):
-                _take_out(s, find_position(s.support, s.n_columns[0], column))
-
-
-@inlined_kernel
-def _take_out_group(s, group):  # type: ignore[no-untyped-def]
-    """Remove the columns of a group that is off the list.
-
-    What depended on them joins, if it is of a group on the list.
-    """
-    for column in range(s.starts[group], s.starts[group + 1]):
-        position = find_position(s.support, s.n_columns[0], column)
-        if position >= 0:
-            _take_out(s, position)
-    compute_group(s, group)
-    if s.may_depend:
-        for p in range(s.n_units[0]):
-            _take_in_group(s, s.units[p])
-
-
-@kernel
-def exchange(s, position, unit):  # type: ignore[no-untyped-def]
-    """Remove the unit at a position of the list, then add one; −1 for none of either."""
-    if position >= 0:
-        gone = s.units[position]
-        s.listed[gone] = False
-        s.n_units[0] -= 1
-        if s.limited:
-            count(s.limits, gone, -1)
-        if s.starts.size > 0:
-            s.units[position] = s.units[s.n_units[0]]
-            _take_out_group(s, gone)
-        else:
-            _take_out(s, position)
-    if unit >= 0:
-        s.listed[unit] = True
-        if s.limited:
-            count(s.limits, unit, 1)
-        if s.starts.size > 0:
-            s.units[s.n_units[0]] = unit
-            _take_in_group(s, unit)
-        else:
-            _take_in(s, unit)
-        s.n_units[0] += 1
-
-
-@inlined_kernel
-def join(s, unit):  # type: ignore[no-untyped-def]
-    """Add a unit."""
-    exchange(s, NONE, unit)
-
-
-@inlined_kernel
-def leave(s, position):  # type: ignore[no-untyped-def]
-    """Remove the unit at a position of the list."""
-    exchange(s, position, NONE)
-
-
-@inlined_kernel
-def remove(s, unit):  # type: ignore[no-untyped-def]
-    """Remove a unit."""
-    exchange(s, find_position(s.units, s.n_units[0], unit), NONE)
-
-
-@inlined_kernel
-def move_to(s, target):  # type: ignore[no-untyped-def]
+def move_to(s, limits, target):  # type: ignore[no-untyped-def]
     """Make ``target`` the list, exchanging only what differs."""
-    n_units = s.listed.size
-    wanted = np.zeros(n_units, np.bool_)
+    wanted = np.zeros(s.listed.size, np.bool_)
     for unit in target:
         wanted[unit] = True
-    for unit in range(n_units):
-        if s.listed[unit] and not wanted[unit]:
-            remove(s, unit)
+    for p in range(s.n_units[0] - 1, -1, -1):
+        if not wanted[s.units[p]]:
+            exchange(s, limits, p, NONE)
     for unit in target:
         if not s.listed[unit]:
-            join(s, unit)
+            exchange(s, limits, NONE, unit)
