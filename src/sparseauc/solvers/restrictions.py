@@ -102,7 +102,7 @@ class Restrictions:
 
     def right_signs(self, columns: Indices, coef: Array) -> bool:
         """Whether coefficients have the signs that they must have."""
-        return bool((self.signs_of(columns) * coef >= 0).all())
+        return self.signs is None or bool((self.signs[columns] * coef >= 0).all())
 
     @property
     def largest_budget(self) -> float:

@@ -29,9 +29,9 @@ from .exchange import (
     MIN_RELATIVE_GAIN,
     ExchangeLimits,
     Found,
-    Plan,
     Solution,
     State,
+    make_plan,
     make_state,
     search,
 )
@@ -256,15 +256,15 @@ class ListSearch(ABC):
         )
         limits = self._restrictions.limits_of(units)
         found = Found.none(ceiling)
-        changed = np.empty(0, np.int64)
+        changed: tuple[int, ...] = ()
         if self._found is not None:
             # Go on from what was found up to a lower ceiling, or among fewer units.
             found.take_over(self._found)
             if units.size > self._n_searched:
                 known = np.flatnonzero(found.explained > -np.inf)
-                changed = known[known >= sizes[0]]
+                changed = tuple(known[known >= sizes[0]].tolist())
         self._n_searched = units.size
-        self.lowest = search(state, limits, found, Plan.make(top, changed=changed))
+        self.lowest = search(state, limits, found, make_plan(top, changed=changed))
         self._state = state
         self._limits = limits
         self._found = found
@@ -275,10 +275,10 @@ class ListSearch(ABC):
         assert found is not None
         before = found.explained.copy()
         longest = min(_LONGEST_DROPPED, sizes[-1] + _BEYOND) if self._last < 0 else 0
-        dropped = np.arange(max(sizes[0], 1), longest + 1)
+        dropped = tuple(range(max(sizes[0], 1), longest + 1))
         top = min(ceiling, self._working_set.size)
         paid = self._limits is not None and self._limits.paid
-        plan = Plan.make(top, sweep_from=self.lowest, dropped=dropped, paid=paid)
+        plan = make_plan(top, sweep_from=self.lowest, dropped=dropped, paid=paid)
         search(self._state, self._limits, found, plan)
         return bool((found.explained > before).any())
 

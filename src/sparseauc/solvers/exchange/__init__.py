@@ -25,7 +25,7 @@ once, and its supports are the better the more the columns are correlated.
 
 from .gain import exchange_gains
 from .limits import ExchangeLimits
-from .search import Found, Plan, search
+from .search import Found, make_plan, search
 from .solution import Solution, solve_on
 from .state import DEPENDENT, MIN_RELATIVE_GAIN, State, dependence_tolerance, make_state
 
@@ -34,11 +34,11 @@ __all__ = [
     "MIN_RELATIVE_GAIN",
     "ExchangeLimits",
     "Found",
-    "Plan",
     "Solution",
     "State",
     "dependence_tolerance",
     "exchange_gains",
+    "make_plan",
     "make_state",
     "search",
     "solve_on",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+import functools
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from .sweeps import NONE, exchange, move_to
 _CURRENT = -1
 _DOWN = -2
 _ALL = -1
-
-
-_NOTHING = np.empty(0, np.int64)
 
 
 class Found(NamedTuple):
@@ -84,50 +82,50 @@ class Plan(NamedTuple):
     ends: Indices
     lead_on: int
 
-    @classmethod
-    def make(
-        cls,
-        top: int,
-        *,
-        changed: Indices = _NOTHING,
-        sweep_from: int | None = None,
-        dropped: Indices = _NOTHING,
-        paid: bool = False,
-    ) -> Self:
-        """Plan a search of lists of up to ``top`` units.
 
-        Parameters
-        ----------
-        top : int
-        changed : int64 ndarray
-            Lists of these lengths are settled first, as after units were added.
-        sweep_from : int, optional
-            Length of the shortest list. Then the search begins with a sweep down: it grows to
-            ``top`` units at once, and drops one after the other, with exchanges at each stop. This
-            line of search does not start from what was found.
-        dropped : int64 ndarray
-            Lists whose units are dropped in turn at last, by their lengths, in this order. This
-            leads out of lists that only a double exchange would improve.
-        paid : bool
-            Whether units cost unlike amounts: one costly unit may take the place of two, and two
-            that of one.
-        """
-        first = [(_CURRENT, 0, _ALL)]
-        for k in changed.tolist():
-            # What was settled last has one unit less, and needs fewer exchanges.
-            first += [(_CURRENT, k, _ALL), (k, k, _ALL)]
-        if sweep_from is not None:
-            first.append((sweep_from, top, _ALL))
-            first += [(_DOWN, size, _ALL) for size in range(top - 1, sweep_from - 1, -1)]
-        passes = [first]
-        longer = [(k, k + 1, _ALL) for k in range(top)]
-        passes.append(longer + [(k, k - 1, _ALL) for k in range(top, 0, -1)])
-        for k in dropped.tolist():
-            sizes = [k, top, k - 1] if paid else [k]
-            passes.append([(k, size, p) for size in sizes for p in range(k)])
-        steps = [step for steps in passes for step in steps]
-        ends = np.cumsum([len(steps) for steps in passes])
-        return cls(np.array(steps, np.int64), ends, 1)
+@functools.lru_cache(maxsize=1000)
+def make_plan(
+    top: int,
+    *,
+    changed: tuple[int, ...] = (),
+    sweep_from: int | None = None,
+    dropped: tuple[int, ...] = (),
+    paid: bool = False,
+) -> Plan:
+    """Plan a search of lists of up to ``top`` units.
+
+    Parameters
+    ----------
+    top : int
+    changed : tuple of int
+        Lists of these lengths are settled first, as after units were added.
+    sweep_from : int, optional
+        Length of the shortest list. Then the search begins with a sweep down: it grows to ``top``
+        units at once, and drops one after the other, with exchanges at each stop. This line of
+        search does not start from what was found.
+    dropped : tuple of int
+        Lists whose units are dropped in turn at last, by their lengths, in this order. This leads
+        out of lists that only a double exchange would improve.
+    paid : bool
+        Whether units cost unlike amounts: one costly unit may take the place of two, and two that
+        of one.
+    """
+    first = [(_CURRENT, 0, _ALL)]
+    for k in changed:
+        # What was settled last has one unit less, and needs fewer exchanges.
+        first += [(_CURRENT, k, _ALL), (k, k, _ALL)]
+    if sweep_from is not None:
+        first.append((sweep_from, top, _ALL))
+        first += [(_DOWN, size, _ALL) for size in range(top - 1, sweep_from - 1, -1)]
+    longer = [(k, k + 1, _ALL) for k in range(top)]
+    shorter = [(k, k - 1, _ALL) for k in range(top, 0, -1)]
+    passes = [first, longer + shorter]
+    for k in dropped:
+        sizes = [k, top, k - 1] if paid else [k]
+        passes.append([(k, size, p) for size in sizes for p in range(k)])
+    steps = [step for steps in passes for step in steps]
+    ends = np.cumsum([len(steps) for steps in passes])
+    return Plan(np.array(steps, np.int64), ends, lead_on=1)
 
 
 @inlined_kernel

@@ -140,20 +140,27 @@ def make_state(
     d = gram.H.shape[0]
     if sizes is None:
         sizes = np.ones(d, np.int64)
-    starts = np.append(0, np.cumsum(sizes))
-    unit_of = np.repeat(np.arange(sizes.size), sizes)
     several = np.flatnonzero(sizes > 1)
+    starts = np.arange(sizes.size + 1)
+    unit_of = np.arange(d)
+    block_starts = np.zeros_like(starts)
+    most_columns = k_max
+    if several.size:
+        np.cumsum(sizes, out=starts[1:])
+        unit_of = np.repeat(np.arange(sizes.size), sizes)
+        np.cumsum(np.where(sizes > 1, sizes**2, 0), out=block_starts[1:])
+        most_columns = int(np.sort(sizes)[-k_max:].sum())
     diagonal = gram.H.diagonal()
     ridged_diagonal = diagonal + alpha
     least_left = np.where(diagonal <= 0, np.inf, DEPENDENT * ridged_diagonal)
-    q = np.where(sizes[unit_of] > 1, np.inf, ridged_diagonal)
-    blocks = [np.empty(0)]
+    q = ridged_diagonal.copy()
+    S = np.empty(block_starts[-1])
     for unit in several:
         own = slice(starts[unit], starts[unit + 1])
+        q[own] = np.inf
         block = gram.H[own, own].copy()
         np.fill_diagonal(block, ridged_diagonal[own])
-        blocks.append(block.ravel())
-    most_columns = int(np.sort(sizes)[-k_max:].sum())
+        S[block_starts[unit] : block_starts[unit + 1]] = block.ravel()
     return State(
         H=gram.H,
         delta=gram.delta,
@@ -176,8 +183,8 @@ def make_state(
         T=np.empty((most_columns, d)),
         g=gram.delta.copy(),
         q=q,
-        S=np.concatenate(blocks),
-        block_starts=np.append(0, np.cumsum(np.where(sizes > 1, sizes**2, 0))),
+        S=S,
+        block_starts=block_starts,
         tolerance=DEPENDENT,
         min_gain=_MIN_EXPLAINED / (1.0 + alpha),
         may_depend=bool((least_left[np.isfinite(least_left)] > alpha).any()),
