@@ -44,6 +44,7 @@ SECTIONS = {
         "sparseauc_app.reporting": "Pages of reports",
     },
     "Building blocks": {
+        "sparseauc.columns": "What columns count as",
         "sparseauc.estimators": "Warnings of the estimators",
     },
 }
@@ -65,6 +66,15 @@ FOR_USERS = {
     "sparseauc.rules": ("best", "one_standard_error"),
     "sparseauc.chunks": ("open_table",),
     "sparseauc_app.reading": ("DataError",),
+    "sparseauc.columns": (
+        "Curve",
+        "Levels",
+        "Line",
+        "Piece",
+        "Pieces",
+        "Table",
+        "encoding_from_dict",
+    ),
     "sparseauc_app.methods": ("Method",),
     "sparseauc_app.model_files": ("ModelFileError",),
     "sparseauc_app.scorecard": ("ScoreCard",),
@@ -96,7 +106,6 @@ INTERNAL = {
     "sparseauc_app.pages",
     "sparseauc.solvers",
     "sparseauc.strata",
-    "sparseauc.transforms",
     "sparseauc.utils",
 }
 

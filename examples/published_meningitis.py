@@ -35,8 +35,8 @@ patients["csf_neutrophils"] = patients["csf_wbc"] * patients["csf_neut_pct"] / 1
 # %%
 # Four values, as in the rule
 # ---------------------------
-# Missing values are filled in inside each fold. Cell counts are skewed: cross-validation decides
-# whether they count as their logarithm.
+# Missing values are filled in inside each fold. Cross-validation decides whether columns count as
+# curves or as lines.
 
 
 def pipeline(**settings):

@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy.stats import rankdata
 
 from .chunks import Chunks, KeptColumns, SequentialChunks, TableInMemory
-from .defaults import CLIP, LEAST_GAINS, LOGISTIC_RIDGES, PATH_LENGTHS_BEYOND
-from .errors import InputError
+from .columns.reading import ReadColumns
+from .columns.units import Units
+from .defaults import AUTO_MOST_VALUES, LOGISTIC_RIDGES, PATH_LENGTHS_BEYOND
 from .folds import SplitPlan, fold_standard_error, rows_by_number
 from .held_out import Models, OutOfFold, narrow
 from .moments.base import Quadratic
@@ -27,7 +29,6 @@ from .path import ChosenList, Progress, SparseAUCPath, blas_threads, count_steps
 from .rules import Rule, choose, smooth_over_lengths
 from .solvers.logistic import logistic_regressions
 from .solvers.restrictions import Restrictions
-from .transforms import Transform, is_small, learn_transforms
 from .utils.types import Array, Indices
 
 # Lengths of lists whose logistic coefficients are fitted at a time.
@@ -46,7 +47,7 @@ class CVTask:
 
     Attributes
     ----------
-    X : ndarray, CSR or Chunks
+    X : ndarray, CSR, Chunks or ReadColumns
     outcome : Outcome
     plan : SplitPlan
     ks, alphas : ndarray
@@ -55,7 +56,9 @@ class CVTask:
         With a budget for each k, if there are budgets.
     rule : str or callable
         Chooses among the models that cross-validation has scored.
-    clip, log
+    longest : int, optional
+        Length that so many rows allow, if lengths were not given: of curves it is less.
+    curves : "auto" or bool
         As of ``SparseAUCClassifierCV``.
     kinds : tuple of str, optional
         Kinds of coefficients that are compared; of least loss alone without.
@@ -71,9 +74,9 @@ class CVTask:
     ks: Indices
     alphas: Array
     restrictions: Restrictions
+    longest: int | None = None
     rule: str | Rule = "best"
-    clip: Literal["auto"] | float | None = None
-    log: Literal["auto"] | bool = False
+    curves: Literal["auto"] | bool = False
     kinds: tuple[Kind, ...] | None = None
     smoothing: int = 0
     n_jobs: int | None = None
@@ -90,6 +93,18 @@ class CVTask:
         if restrictions.budgets is not None:
             restrictions = replace(restrictions, budgets=restrictions.budgets[:n_ks])
         return replace(self, ks=self.ks[:n_ks], restrictions=restrictions)
+
+    def of_basis(self, units: Units) -> CVTask:
+        """The task of choosing among units, by the columns of their bases.
+
+        By default lists are shorter by as much as they have more numbers for each column.
+        """
+        d = len(units.encodings)
+        task = self
+        if self.longest is not None and self.restrictions.budgets is None:
+            most = max(self.longest * d // units.columns.size, self.ks[0])
+            task = self.with_lengths(int(np.count_nonzero(self.ks <= most)))
+        return replace(task, restrictions=task.restrictions.spread(units.columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +138,19 @@ class Choice:
     rounds: Array
 
     @property
+    def units(self) -> Units | None:
+        """What columns count as, learned from all rows; None for what they are."""
+        units = self.found.folds.units
+        return None if units is None else units[-1]
+
+    @property
+    def path_of_columns(self) -> SparseAUCPath:
+        """The path with columns of the table in place of those of their bases."""
+        if self.units is None:
+            return self.path
+        return self.path.of_units(self.units)
+
+    @property
     def out_of_fold_scores(self) -> Array:
         """Mean out-of-fold score of each row."""
         return mean_over_rounds(self.rounds)
@@ -131,17 +159,19 @@ class Choice:
 def choose_by_validation(task: CVTask) -> Choice:
     """Choose a model by cross-validation and fit it to all rows."""
     while True:
-        found = _try_transforms(task)
+        found = _try_curves(task)
         family = found.family
         alpha = float(family.alphas[found.place])
         path = found.path_at(alpha)
         solution = path.solutions[0][found.place]
-        restrictions = task.restrictions
+        restrictions = found.folds.task.restrictions
         lost = restrictions.lost(solution.support, solution.coef)
         if lost.size == 0:
             break
         # Lists of the folds, too, are without required columns that can have no coefficient.
-        task = replace(task, restrictions=restrictions.without_fixed(lost))
+        units = found.folds.units
+        columns = lost if units is None else np.unique(units[-1].columns[lost])
+        task = replace(task, restrictions=task.restrictions.without_fixed(columns))
     quadratic = found.folds.sets.everything
     chosen = ChosenList.of_solution(solution, quadratic, path.scale, restrictions, np.float64)
     if family.kind == "logistic":
@@ -160,69 +190,58 @@ def choose_by_validation(task: CVTask) -> Choice:
     return Choice(found, k, alpha, budget, path, chosen, found.out_of_fold(family, found.place))
 
 
-def _try_transforms(task: CVTask) -> CVResult:
-    """Search with columns as they are, then logged and then clipped, as far as is to be tried.
+def _try_curves(task: CVTask) -> CVResult:
+    """Search among lines and then among curves, as far as these are to be tried.
 
-    Where folds are repeated, what does not raise the mean score of the first ones ends there.
+    Curves are taken if the model chosen among them has the higher mean score. Where folds are
+    repeated, those that have not on the first ones are not tried on the others.
     """
-    clip = None if task.clip == "auto" else task.clip
-    log = task.log is True
-    _check_array(task.X, clip=clip, log=log)
-    transforms = None if clip is None and not log else _learn_transforms(task, clip, log)
-    best = cross_validate(task, transforms)
+    if task.curves is True:
+        return cross_validate(task, _learn_units(task, curved=True))
+    lines = cross_validate(task, _learn_units(task, curved=False))
+    if not _curves_are_tried(task):
+        return lines
     first = replace(task, plan=task.plan.first_round())
-    for name in _transforms_to_try(task):
-        with_log = log or name == "log"
-        with_clip = CLIP if name == "clip" else clip
-        if first.plan is not task.plan and _improve(first, name, with_clip, with_log, best) is None:
-            continue
-        found = _improve(task, name, with_clip, with_log, best, LEAST_GAINS[name])
-        if found is not None:
-            best = found
-            clip = with_clip
-            log = with_log
-    return best
+    for part in [task] if first.plan is task.plan else [first, task]:
+        units = _learn_units(part, curved=True)
+        if units is None or not units[-1].curves:
+            return lines
+        curves = cross_validate(part, units)
+        if not curves.gains(lines):
+            return lines if part is first else replace(lines, rival=curves)
+    return replace(curves, rival=lines)
 
 
-def _check_array(X: Any, **asked: Any) -> None:
-    """Refuse to transform tables whose columns are not at hand."""
-    if isinstance(X, np.ndarray):
-        return
-    for name, given in asked.items():
-        if given not in (None, False):
-            raise InputError(
-                f"{name}={given} needs quantiles of whole columns: give X as an array or a "
-                f"data frame, or transform it beforehand and leave {name} out"
-            )
-
-
-def _transforms_to_try(task: CVTask) -> list[str]:
-    """Name the transforms that are tried by default; arrays alone are transformed."""
-    X = task.X
-    if not isinstance(X, np.ndarray):
-        return []
+def _curves_are_tried(task: CVTask) -> bool:
+    """Return whether curves are tried by default: of tables in memory that are not too large."""
+    if task.curves != "auto" or not isinstance(task.X, np.ndarray | ReadColumns):
+        return False
+    limits = task.restrictions
+    n, d = task.X.shape
     n_tables = len(task.plan.training) + 1
-    small = is_small(*X.shape) and X.size <= _MOST_VALUES / n_tables
-    asked = {"log": task.log, "clip": task.clip}
-    return [name for name in LEAST_GAINS if small and asked[name] == "auto"]
+    few = is_small(n, d) and n * d <= _MOST_VALUES / n_tables
+    return few and limits.families is None and limits.signs is None
 
 
-def _improve(
-    task: CVTask, name: str, clip: float | None, log: bool, best: CVResult, least: float = 0.0
-) -> CVResult | None:
-    """Cross-validate with one transform more; None if it changes no column, or gains too little."""
-    transforms = _learn_transforms(task, clip, log)
-    if not any(one.logs if name == "log" else one.clips for one in transforms):
-        return None
-    found = cross_validate(task, transforms)
-    return found if found.gains(best, least) else None
+def is_small(n: int, d: int) -> bool:
+    """Return whether curves and logistic coefficients of a table are tried by default."""
+    return d < n <= AUTO_MOST_VALUES // d
 
 
-def _learn_transforms(task: CVTask, clip: float | None, log: bool) -> list[Transform]:
-    """Learn the transforms of each split from its training rows, and that of all rows."""
-    return learn_transforms(
-        task.X, task.plan.all_weights, clip=clip, log=log, heavy_only=task.clip == "auto"
-    )
+def _learn_units(task: CVTask, *, curved: bool) -> list[Units] | None:
+    """Learn the units of each split from its training rows, and those of all rows.
+
+    None where all columns count as what they are.
+    """
+    table = task.X
+    if not isinstance(table, ReadColumns):
+        if not curved:
+            return None
+        table = ReadColumns(table)
+    *training, everything = task.plan.all_weights
+    d = table.shape[1]
+    units = Units.learn(table, everything, curved=np.full(d, curved))
+    return [*(units.learn_again(table.values, weight) for weight in training), units]
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,6 +286,8 @@ class CVResult:
         Scores of all models, as ``GridSearchCV`` has them.
     index : int
         Of the model that the rule chose among these.
+    rival : CVResult, optional
+        Of curves where these are lines, or of lines, if both were tried on all splits.
     """
 
     folds: Folds
@@ -275,6 +296,7 @@ class CVResult:
     full_path: SparseAUCPath | None
     results: dict[str, Any]
     index: int
+    rival: CVResult | None = None
 
     @property
     def family(self) -> Family:
@@ -286,15 +308,14 @@ class CVResult:
         """Place of its list on the path."""
         return self.index // len(self.families)
 
-    def gains(self, other: CVResult, least: float) -> bool:
-        """Return whether the mean score is so many standard errors higher than that of the other.
+    def gains(self, other: CVResult) -> bool:
+        """Return whether the mean score is higher than that of the other.
 
         Of the first splits alone, if only these were tried.
         """
         scores = self.family.scores[:, self.place]
         gain = scores - other.family.scores[: scores.size, other.place]
-        error = fold_standard_error(gain, self.folds.task.plan.n_repeats)
-        return bool(gain.mean() > least * error)
+        return bool(gain.mean() > 0)
 
     def path_at(self, alpha: float) -> SparseAUCPath:
         """Find the path on all rows at one of the ridges."""
@@ -326,7 +347,7 @@ class CVResult:
         return np.concatenate(scores)
 
 
-def cross_validate(task: CVTask, transforms: Sequence[Transform] | None = None) -> CVResult:
+def cross_validate(task: CVTask, units: Sequence[Units] | None = None) -> CVResult:
     """Fit all models of every split, score them on its validation rows, and choose one.
 
     Where logistic coefficients are tried too, on the lists of each k at its best ridge, the path
@@ -335,10 +356,11 @@ def cross_validate(task: CVTask, transforms: Sequence[Transform] | None = None) 
     Parameters
     ----------
     task : CVTask
-    transforms : sequence of Transform, optional
-        Of columns of an array: those of the training rows of each split, then that of all rows.
+    units : sequence of Units, optional
+        What columns count as: by the training rows of each split, then by all rows.
     """
-    folds = Folds(task, transforms)
+    folds = Folds(task if units is None else task.of_basis(units[-1]), units)
+    task = folds.task
     sets = folds.sets
     # Where H takes passes over the rows, those for the final fit are made along.
     fitted = [*sets.training, sets.everything] if sets.read_again else sets.training
@@ -445,7 +467,7 @@ def _try_logistic(
     ]
     used = np.unique(np.concatenate([columns for some in lists for columns in some]))
     # Splits that take columns alike share their values.
-    shared = None if folds.transforms else folds.values(-1, used)
+    shared = None if folds.units else folds.values(-1, used)
     n_ridges = len(LOGISTIC_RIDGES)
     starts = range(0, best_alphas.size, _LENGTHS_AT_A_TIME)
     step = count_steps(folds.task.progress, "Fitting coefficients", len(paths) * len(starts))
@@ -510,53 +532,62 @@ class Folds:
     Attributes
     ----------
     task : CVTask
-    transforms : sequence of Transform or None
-        Of each split, then of all rows; None if columns are taken as they are.
+    units : sequence of Units or None
+        Of each split, then of all rows; None if columns count as what they are.
     chunks : Chunks
-        What models are scored on: all columns as they are and then, for each round of splits, those
-        that change: every row as the split that validates it takes it. So one table serves all
-        models.
+        What models are scored on: the columns of the basis that all splits share and then, for each
+        round of splits, the others: every row as the split that validates it takes it. So one table
+        serves all models.
     sets : TrainingSets
         Quadratics of the training rows of each split, and of all rows.
     run : Parallel
     """
 
-    def __init__(self, task: CVTask, transforms: Sequence[Transform] | None) -> None:
+    def __init__(self, task: CVTask, units: Sequence[Units] | None) -> None:
         self.task = task
-        self.transforms = transforms
+        self.units = units
         verbose = 0 if callable(task.verbose) else max(0, task.verbose - 1)
         self.run = Parallel(n_jobs=task.n_jobs, prefer="threads", verbose=verbose)
-        X = task.X
         plan = task.plan
-        # Of each split, the place of every column among those of ``chunks``.
+        # Of each split, the place of every column of the basis among those of ``chunks``.
         self._places: Indices | None = None
-        if transforms is None:
+        if units is None:
+            X = task.X
             self.chunks: Chunks = X if isinstance(X, Chunks) else TableInMemory(X)
             self.sets = task.outcome.training_sets(X, self.chunks, plan)
             return
         self.chunks = TableInMemory(self._validated_columns())
         sets = []
         for split in [*range(len(plan.training)), -1]:
-            table = transforms[split].apply(X)
+            table = units[split].basis(self._X)
             alone = plan.training_alone(split)
             sets.append(task.outcome.training_sets(table, TableInMemory(table), alone))
         *training, everything = (one.everything for one in sets)
         self.sets = TrainingSets(training, everything, all(one.gathered for one in sets))
 
-    def _validated_columns(self) -> Array:
-        """Return all columns as they are, and those that change as each round validates them."""
-        assert self.transforms is not None
+    @property
+    def _X(self) -> npt.NDArray[Any]:
         X = self.task.X
-        changed = np.unique(np.concatenate([one.changed for one in self.transforms]))
-        d = X.shape[1]
-        self._places = np.tile(np.arange(d), (len(self.task.plan.training), 1))
-        parts = [X]
+        return X.values if isinstance(X, ReadColumns) else X
+
+    def _validated_columns(self) -> Array:
+        """Return the basis of all rows, as each round validates them."""
+        assert self.units is not None
+        X = self._X
+        everything = self.units[-1]
+        learned = everything.learned(X)
+        own = np.flatnonzero(learned)
+        shared = np.flatnonzero(~learned)
+        places = np.empty(learned.size, np.int64)
+        places[shared] = np.arange(shared.size)
+        self._places = np.tile(places, (len(self.task.plan.training), 1))
+        parts = [everything.basis(X, shared)]
         for number, validated in enumerate(self.task.plan.rounds):
-            as_taken = X[:, changed]
+            as_taken = everything.basis(X, own)
             for split, rows in rows_by_number(validated):
-                transform = self.transforms[split].of_columns(changed)
-                as_taken[rows] = transform.apply(as_taken[rows])
-                self._places[split, changed] = d + number * changed.size + np.arange(changed.size)
+                as_taken[rows] = self.units[split].basis(X[rows], own)
+                first = shared.size + number * own.size
+                self._places[split, own] = first + np.arange(own.size)
             parts.append(as_taken)
         return np.hstack(parts)
 
@@ -595,11 +626,9 @@ class Folds:
         return models, *self.task.outcome.validate(self.chunks, self.task.plan, models, n_threads)
 
     def values(self, split: int, columns: Indices) -> Array:
-        """Some columns of all rows as a split takes them; −1 for the fit to all rows."""
-        if self.transforms:
-            transform = self.transforms[split].of_columns(columns)
-            values: Array = transform.apply(self.task.X[:, columns])
-            return values
+        """Some columns of the basis of all rows as a split takes them; −1 for that of all rows."""
+        if self.units is not None:
+            return self.units[split].basis(self._X, columns)
         return self.chunks.take(np.arange(self.chunks.shape[0]), columns)
 
     def logistic_coef(self, columns: Indices, ridge: float) -> Array:

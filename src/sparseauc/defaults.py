@@ -27,12 +27,9 @@ LENGTHS = np.append(np.arange(1, 51), [55, 60, 65, 70, 80, 90, 100])
 ROWS_FOR_LENGTHS = np.where(LENGTHS <= 24, 2.5, 5.0) * LENGTHS
 # The path ends where the highest mean score lies so many lengths back (peers).
 PATH_LENGTHS_BEYOND = 12
-# Largest size of X (rows × columns) for which transforms and logistic coefficients are tried: a fit
+# Largest size of X (rows × columns) for which curves and logistic coefficients are tried: a fit
 # of a larger table would take minutes (default_fit).
 AUTO_MOST_VALUES = 2**22
-# Standard errors by which a transform must raise the mean score, in the order in which they are
-# tried (peers).
-LEAST_GAINS = {"log": 0.5, "clip": 1.0}
 
 # --------------------------------------------------------------------------------- validation
 
@@ -48,21 +45,6 @@ SHORT_TOLERANCE = 0.005
 # concordances are, which are noisier (survival).
 FEW_ROWS = 50
 CONCORDANCE_SMOOTHING = 4
-
-# --------------------------------------------------------------------------------- transforms
-
-# Share of the rows beyond each limit (wrong_values).
-CLIP = 0.05
-# A column has heavy tails if its range is more than this many times that between its quantiles. A
-# normal column of a million rows is just below it (wrong_values).
-HEAVY_TAILS = 3.0
-# Different values of an indicator: 0, 1 and what missing values were replaced by.
-INDICATOR_VALUES = 3
-# A column is logged if it has more different values, and a skewness above this (peers).
-FEW_VALUES = 5
-SKEWED = 1.0
-# Share of the median of the other values that is added where some are 0 (peers).
-MEDIAN_SHARE = 0.1
 
 # --------------------------------------------------------------------------------------- risks
 

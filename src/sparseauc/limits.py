@@ -235,7 +235,7 @@ class Limits:
 
     def labels(self, field: str, n_features: int, names: Any = None) -> list[Any]:
         """Return the value of each column in a field such as ``families``; None for none."""
-        return _Columns(n_features, names).labels(getattr(self, field), field)
+        return TableColumns(n_features, names).labels(getattr(self, field), field)
 
     def resolve(
         self,
@@ -250,7 +250,7 @@ class Limits:
         ``names`` are those of its columns, if it has any; ``budgets`` that of each list on a path;
         ``missing`` columns cannot be chosen.
         """
-        columns = _Columns(n_features, names)
+        columns = TableColumns(n_features, names)
         fixed = columns.indices(self.always_include, "always_include")
         excluded = columns.indices(self.exclude, "exclude")
         for column in np.intersect1d(fixed, excluded)[:1].tolist():
@@ -289,7 +289,7 @@ class Limits:
             _check_budgets(found, columns)
         return found
 
-    def _with_families(self, found: Restrictions, columns: _Columns) -> Restrictions:
+    def _with_families(self, found: Restrictions, columns: TableColumns) -> Restrictions:
         most = int(self.max_per_family or 1)
         labels = columns.labels(self.families, "families")
         fixed = Counter(labels[column] for column in found.fixed.tolist())
@@ -303,7 +303,7 @@ class Limits:
         return replace(found, families=families, max_per_family=most)
 
 
-class _Columns(NamedTuple):
+class TableColumns(NamedTuple):
     """The columns of a table, by which limits are read."""
 
     n_features: int
@@ -474,7 +474,7 @@ def _check_costs(given: Any) -> None:
             )
 
 
-def _unit_costs(given: Any, columns: _Columns, groups: Indices | None) -> Array:
+def _unit_costs(given: Any, columns: TableColumns, groups: Indices | None) -> Array:
     """Cost of each column, or of each group where there are groups."""
     each = np.full(columns.n_features, 1.0 if given is None else np.nan)
     for column, value in () if given is None else columns.values(given, "costs"):
@@ -497,7 +497,7 @@ def _unit_costs(given: Any, columns: _Columns, groups: Indices | None) -> Array:
     return unit_costs
 
 
-def _check_budgets(restrictions: Restrictions, columns: _Columns) -> None:
+def _check_budgets(restrictions: Restrictions, columns: TableColumns) -> None:
     """Refuse budgets that pay for no list, or for less than the required columns."""
     budgets = restrictions.budgets
     assert budgets is not None

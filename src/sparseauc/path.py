@@ -12,6 +12,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
+from .columns.units import Units
 from .errors import InputError
 from .limits import Limits
 from .moments import class_moments
@@ -90,6 +91,21 @@ class SparseAUCPath:
             place = np.searchsorted(used, solution.support)
             coefficients[place, model] = solution.coef / self.scale[solution.support]
         return used, coefficients
+
+    def of_units(self, units: Units) -> Self:
+        """The same with columns of the table in place of those of their bases."""
+        scale = units.leading(self.scale)
+
+        def of_columns(solution: Solution) -> Solution:
+            coef = np.zeros(self.scale.size)
+            coef[solution.support] = solution.coef / self.scale[solution.support]
+            chosen = units.chosen(coef)
+            support = np.array(list(chosen), np.int64)
+            leading = np.array([one.leading_coef for one in chosen.values()])
+            return Solution(support, leading * scale[support], solution.objective)
+
+        solutions = [[of_columns(one) for one in row] for row in self.solutions]
+        return replace(self, scale=scale, solutions=solutions)
 
     def _solution(self, k: int, alpha: float, budget: float | None) -> Solution:
         at = self.ks == k

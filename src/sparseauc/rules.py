@@ -7,7 +7,7 @@ shorter list that was tried can have a higher mean AUC than the one chosen. Of s
 few rows, ``smooth_test_score`` takes the place of the mean AUC.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,33 +114,38 @@ def choose(rule: str | Rule, cv_results: Mapping[str, Any]) -> int:
 
 
 def score_by_others(
-    rule: str | Rule, cv_results: Mapping[str, Any], repeats: float, smoothing: int = 0
+    rule: str | Rule, tried: Sequence[Mapping[str, Any]], repeats: float, smoothing: int = 0
 ) -> tuple[float, float]:
     """Mean AUC of every fold by the model that the other folds choose, and its standard error.
 
-    The score of a model that was chosen as the best of many is too good. Here the rows that judge
-    have no part in the choice, though they had in training the models of other folds.
+    Of each ``cv_results`` that was tried the rule chooses a model, and of these the highest mean
+    AUC does. The score of a model that was chosen as the best of many is too good. Here the rows
+    that judge have no part in the choice, though they had in training the models of other folds.
     """
-    scores = _split_scores(cv_results)
-    n_splits = len(scores)
+    each = [_split_scores(cv_results) for cv_results in tried]
+    n_splits = len(each[0])
     # Folds of other repeats validate the same rows: only those of the same repeat may choose.
     size = n_splits / repeats
     size = int(size) if size % 1 == 0 and size >= 3 else n_splits
     if n_splits < 3:
-        top = choose(rule, cv_results)
-        return float(scores[:, top].mean()), float(fold_standard_error(scores[:, top], repeats))
+        top = each[0][:, choose(rule, tried[0])]
+        return float(top.mean()), float(fold_standard_error(top, repeats))
     found = []
     for split in range(n_splits):
         first = split - split % size
-        others = np.delete(scores[first : first + size], split - first, axis=0)
-        seen = {
-            **cv_results,
-            "mean_test_score": others.mean(axis=0),
-            "standard_error_test_score": fold_standard_error(others),
-        }
-        if smoothing:
-            seen["smooth_test_score"] = smooth_over_lengths(seen, smoothing)
-        found.append(scores[split, choose(rule, seen)])
+        chosen = []
+        for cv_results, scores in zip(tried, each, strict=True):
+            others = np.delete(scores[first : first + size], split - first, axis=0)
+            seen = {
+                **cv_results,
+                "mean_test_score": others.mean(axis=0),
+                "standard_error_test_score": fold_standard_error(others),
+            }
+            if smoothing:
+                seen["smooth_test_score"] = smooth_over_lengths(seen, smoothing)
+            index = choose(rule, seen)
+            chosen.append((seen["mean_test_score"][index], scores[split, index]))
+        found.append(max(chosen)[1])
     return float(np.mean(found)), float(fold_standard_error(found, repeats))
 
 

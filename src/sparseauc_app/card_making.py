@@ -7,10 +7,10 @@ import numpy as np
 from scipy.special import logit
 from sklearn.impute import SimpleImputer
 
+from sparseauc.columns import Line
 from sparseauc.estimators import ConcordanceModel
 from sparseauc.selection.points import whole_threshold
 from sparseauc.survival import ProportionalHazards
-from sparseauc.transforms import Transform
 from sparseauc.utils.types import Array
 
 from .column_types import ColumnType, FollowUp, Input, Rows
@@ -119,27 +119,12 @@ def _make_terms(
     slope, offset, fills = _fold_steps(before, chosen)
     weights = coef[chosen] * slope
     heights = coef[chosen] * offset
-    limits = np.repeat([[-np.inf], [np.inf]], chosen.size, axis=1)
-    logs = np.full(chosen.size, np.nan)
-    transform = Transform.of_model(classifier)
-    if transform is not None:
-        # As values are before a scaler; a missing one is filled in first, and then transformed.
-        transform = transform.of_columns(chosen)
-        limits = (transform.limits.astype(np.float64) - offset) / slope
-        logs = (transform.offsets.astype(np.float64) + offset) / slope
-        logged = ~np.isnan(logs)
-        weights[logged] = coef[chosen][logged]
-        heights[logged] = (coef[chosen] * np.log(slope))[logged]
-        fills = Transform(limits, logs).apply(fills[None])[0]
+    if not all(isinstance(one, Line) for one in classifier.encodings_.values()):
+        raise ValueError("the model has curves or texts: fit one with curves=False, to numbers")
     terms = tuple(
-        Term(one.column, one.level, weight, _known(fill), one.above, *map(_known, (*ends, log)))
-        for one, weight, fill, ends, log in zip(
-            [origins[j] for j in chosen],
-            weights.tolist(),
-            fills.tolist(),
-            limits.T.tolist(),
-            logs.tolist(),
-            strict=True,
+        Term(one.column, one.level, weight, _known(fill), one.above)
+        for one, weight, fill in zip(
+            [origins[j] for j in chosen], weights.tolist(), fills.tolist(), strict=True
         )
     )
     return terms, float(heights.sum())

@@ -15,7 +15,6 @@ from sparseauc.selection.confidence import NestedScores, variance_inflation
 from sparseauc.selection.points import PointScore
 from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import column_table, near_copies
-from sparseauc.transforms import Transform, transform_columns
 from sparseauc.utils.types import Array, Floats
 
 from .card_making import limits_on_card, make_card
@@ -206,7 +205,7 @@ def _list_columns(fit: ValidatedFit) -> pd.DataFrame:
 
 def _find_near_copies(fit: ValidatedFit, columns: pd.DataFrame) -> list[list[tuple[str, float]]]:
     """Name for each chosen column others that nearly copy it, with their correlations."""
-    X = transform_columns(fit.classifier, fill_in(fit.model, fit.table.X))
+    X = fill_in(fit.model, fit.table.X)
     names = [str(name) for name in fit.table.columns]
     places = [names.index(str(name)) for name in columns["column"]]
     return [
@@ -308,28 +307,16 @@ def _describe_model(fit: ValidatedFit) -> dict[str, Any]:
     logistic_ridge = None
     if coefficients == "logistic":
         logistic_ridge = float(results["param_logistic_ridge"][classifier.best_index_])
-    clip = {}
-    log = {}
-    transform = Transform.of_model(classifier)
-    if transform is not None:
-        for j in chosen:
-            # Logged columns that are not clipped have a smallest value only.
-            if np.isfinite(transform.limits[1, j]):
-                clip[table.inputs[j].name] = transform.limits[:, j].tolist()
-            if not np.isnan(transform.offsets[j]):
-                log[table.inputs[j].name] = float(transform.offsets[j])
     return {
         "k": table.count(chosen),
         "alpha": ridge_of(classifier),
         "coefficients": coefficients,
         "logistic_ridge": logistic_ridge,
-        "clip": clip,
-        "log": log,
         "cost": getattr(classifier, "cost_", None),
         "budget": limits.get("budget"),
         "limits": limits,
         "calibration": getattr(classifier, "platt_", None),
-        "distributions": _describe_columns(table, chosen, transform),
+        "distributions": _describe_columns(table, chosen),
         "auc_by_k": [] if results is None else auc_by_k(results, classifier.n_repeats_),
     }
 
@@ -343,18 +330,11 @@ def _describe_auc(fit: ValidatedFit) -> dict[str, Any] | None:
     return {**asdict(nested.interval), "folds": folds, "fold_sizes": sizes}
 
 
-def _describe_columns(
-    table: Table, chosen: list[int], transform: Transform | None
-) -> dict[str, dict[str, float]]:
-    """Mean, standard deviation and missing share of each chosen column, for later rows.
-
-    Of columns as the model takes them, clipped and logged.
-    """
+def _describe_columns(table: Table, chosen: list[int]) -> dict[str, dict[str, float]]:
+    """Mean, standard deviation and missing share of each chosen column, for later rows."""
     found = {}
     for j in chosen:
         values = dense_column(table.X, j)
-        if transform is not None:
-            values = transform.of_columns(np.array([j])).apply(values[:, None])[:, 0]
         known = values[~np.isnan(values)]
         if known.size:
             found[table.inputs[j].name] = {

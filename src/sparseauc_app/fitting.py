@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from sparseauc.errors import InputError
@@ -21,13 +22,11 @@ from sparseauc.selection.confidence import fit_rows, scores_by
 from sparseauc.selection.points import PointScore, point_score
 from sparseauc.selection.stability import StabilityResult, stability_selection
 from sparseauc.strata import StrataWarning
-from sparseauc.transforms import is_small, transform_columns
 from sparseauc.utils.text import quoted
 
 from .column_types import Rows
 from .fit_result import FitResult, ValidatedFit, describe_fit
 from .folds import Progress, outer_splits, score_folds, split_rows
-from .imputing import Imputer
 from .limits import limits_for
 from .methods import choose_by_validation
 from .models import (
@@ -61,10 +60,6 @@ class FitSettings:
         Limits on the list, with columns by name; a text column stands for all its levels, and is
         paid for once. Cross-validation tries smaller budgets too, unless ``k`` or ``max_k`` is
         given.
-    clip : "auto", float or None
-        See :class:`~sparseauc.SparseAUCClassifierCV`.
-    log : "auto" or bool
-        See :class:`~sparseauc.SparseAUCClassifierCV`.
     points : int, optional
         Give whole points from minus this to this instead of coefficients.
     folds : int
@@ -84,8 +79,6 @@ class FitSettings:
     alpha: float | None = None
     rule: Literal["best", "1se"] = "best"
     limits: Limits = field(default_factory=Limits)
-    clip: Literal["auto"] | float | None = "auto"
-    log: Literal["auto"] | bool = "auto"
     points: int | None = None
     folds: int = 5
     stability_pairs: int = 50
@@ -121,7 +114,7 @@ def fit_table(
 
     Notes
     -----
-    Missing values are imputed by an ``Imputer`` that is part of the model. Every outer fold
+    Missing values are imputed by a step that is part of the model. Every outer fold
     fits its own, so the AUC of nested cross-validation is not affected by test rows. The inner
     folds that choose k and the ridge share one imputer: it sees values, not labels, of validation
     rows, which can make the choice of k slightly worse but never the AUC look better.
@@ -255,7 +248,7 @@ def _select_halves(
         return None
 
     return stability_selection(
-        transform_columns(classifier, X),
+        X,
         labels_for(classifier, table),
         k,
         alpha=ridge_of(classifier),
@@ -284,16 +277,6 @@ def _make_estimator(
 ) -> Any:
     """Return the unfitted pipeline for these rows of the table."""
     limits = limits_for(table, settings.limits)
-    clip = settings.clip
-    log = settings.log
-    if settings.points is not None:
-        if clip not in ("auto", None) or log not in ("auto", False):
-            raise DataError(
-                "--points are added up by hand: leave out --transform, or give clip=none and "
-                "log=none"
-            )
-        clip = None
-        log = False
     ks = None if settings.k is None else [settings.k]
     if ks is None and settings.max_k is not None:
         least = max(settings.min_k, table.count(limits.always_include))
@@ -302,9 +285,7 @@ def _make_estimator(
     coefficients: Literal["auto", "auc"] = "auto"
     if settings.k is not None and settings.alpha is not None:
         # There is nothing to choose; folds are for the calibration alone.
-        coefficients = "auc" if clip == "auto" and log == "auto" else "auto"
-        clip = None if clip == "auto" else clip
-        log = log is True
+        coefficients = "auc"
     classifier = choose_by_validation(
         table.outcome,
         rows,
@@ -313,8 +294,7 @@ def _make_estimator(
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         rule=settings.rule,
         coefficients=coefficients,
-        clip=clip,
-        log=log,
+        curves=False,
         limits=limits,
         random_state=settings.seed,
         n_jobs=settings.jobs,
@@ -322,13 +302,7 @@ def _make_estimator(
     )
     if table.imputation is None:
         return classifier
-    # As the classifier may take columns: it tries no transforms of large or wide tables.
-    tried = is_small(rows.size, len(table.inputs))
-    imputer = Imputer(
-        strategy=table.imputation,
-        clip=clip if tried or clip != "auto" else None,
-        log=log if tried or log != "auto" else False,
-    )
+    imputer = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
     return Pipeline([("impute", imputer), ("model", classifier)])
 
 

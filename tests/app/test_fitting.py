@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
@@ -13,7 +14,6 @@ from sparseauc.metrics import auc
 from sparseauc_app import fitting
 from sparseauc_app.evaluation.alternatives import find_alternatives
 from sparseauc_app.fitting import FitSettings, fit_table
-from sparseauc_app.imputing import Imputer
 from sparseauc_app.reading import DataError, Input, Table
 
 X, labels = make_outbreak(n=150, d=15, k=3, mu=0.9, r=0.3, random_state=0)
@@ -91,12 +91,12 @@ def test_nothing_of_a_test_row_is_filled_in_from_itself(monkeypatch):
     """The imputer of an outer fold sees training rows only."""
     seen = []
 
-    class Spy(Imputer):
+    class Spy(SimpleImputer):
         def fit(self, X, y=None):
             seen.append(np.array(X))
             return super().fit(X, y)
 
-    monkeypatch.setattr(fitting, "Imputer", Spy)
+    monkeypatch.setattr(fitting, "SimpleImputer", Spy)
     gaps = X.copy()
     gaps[::5, :] = np.nan
     summary = fit_table(table(gaps, imputation="median"), QUICK)

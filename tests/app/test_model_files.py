@@ -50,7 +50,7 @@ def path(content, tmp_path):
         lambda: sparseauc.SparseAUCClassifier(k=3),
         lambda: sparseauc.SparseAUCClassifier(k=3, limits=Limits(always_include=[1])),
         lambda: sparseauc.SparseAUCClassifierCV(ks=range(1, 4), alphas=np.array([1.0, 10.0])),
-        lambda: sparseauc.SparseAUCClassifierCV(ks=[2], cv=StratifiedGroupKFold(3)),
+        lambda: sparseauc.SparseAUCClassifierCV(ks=[2], cv=StratifiedGroupKFold(3), curves=False),
         lambda: sparseauc.SHTAUCClassifier(k=3, random_state=0),
         lambda: sparseauc.MeanDifferenceClassifier(k=3),
         lambda: make_pipeline(SimpleImputer(), sparseauc.SparseAUCClassifier(k=3)),

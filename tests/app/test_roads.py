@@ -122,8 +122,6 @@ def tables(draw):
     date = draw(st.booleans())  # which --text one-hot refuses
     text = draw(st.sampled_from(["auto", None, *([] if date else ["one-hot"])]))
     points = draw(st.sampled_from([None, None, 5]))
-    clip = draw(st.sampled_from(["auto", "none", *([] if points else ["0.05", "0.2"])]))
-    log = draw(st.sampled_from(["auto", "none", *([] if points else ["always", "always"])]))
     alpha = draw(st.sampled_from([None, "1"]))
     k = draw(st.sampled_from([2, 7, 7]))
     include = draw(st.sampled_from([None, "flag", "kind", "lab", "the dose"]))
@@ -146,7 +144,7 @@ def tables(draw):
         "order": draw(st.permutations([*columns])),
         "options": [
             *(["--text", text] if text else []),
-            "--transform", f"clip={clip}", "--transform", f"log={log}", "-k", k,
+            "-k", k,
             *(["--points", points] if points else []),
             *(["--alpha", alpha] if alpha else []),
             *(["--transform", "cut=deciles"] if cut else []),

@@ -261,7 +261,7 @@ def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
     said = json.loads(
         run(
             "fit", folder / "table.csv", *WITH_TIMES, "--horizon", "within:365", "-k", 3, "--alpha",
-            1, "--transform", "log=none", "--transform", "clip=none", "--quick", "--out", model,
+            1, "--quick", "--out", model,
             "--json",
         ).stdout
     )  # fmt: skip
@@ -277,7 +277,7 @@ def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
     X = table.assign(**{f"arm={level}": table["arm"] == level for level in ("new", "old")})
     card = load_model(model)
     X = X[list(card.columns)].astype(float)[known]
-    plain = sparseauc.SparseAUCClassifierCV(ks=[3], alphas=[1.0], clip=None, log=False)
+    plain = sparseauc.SparseAUCClassifierCV([3], [1.0], coefficients="auc", curves=False)
     plain.fit(X.to_numpy(), y, sample_weight=weights[known])
     scores = card.decision_function(table[known])
     np.testing.assert_allclose(scores, plain.decision_function(X.to_numpy()), rtol=1e-9)
@@ -476,7 +476,7 @@ def test_replacements_and_learning_curve_are_those_of_the_library(folder):
     table = pd.read_csv(folder / "table.csv").drop(columns="arm")
     rules = Rules(target="status", time="days", horizon=365.0)
     read = training_table(source_of(table), rules)
-    settings = FitSettings(k=2, alpha=1.0, clip=None, log=False, stability_pairs=0)
+    settings = FitSettings(k=2, alpha=1.0, stability_pairs=0)
     summary = fit_table(read, settings)
     found = find_alternatives(summary)
     splits = splits_of(summary.nested.folds)
@@ -601,8 +601,8 @@ def test_weights_count_like_repeated_rows(folder, tmp_path):
     table["count"] = np.random.default_rng(0).integers(0, 3, len(table))
     table.to_csv(tmp_path / "weighted.csv", index=False)
     options = (
-        "--target", "status", "--text", "one-hot", "-k", 3, "--alpha", 1, "--transform",
-        "log=none", "--transform", "clip=none", "--quick",
+        "--target", "status", "--text", "one-hot", "-k", 3, "--alpha", 1,
+        "--quick",
     )  # fmt: skip
     model = tmp_path / "model.json"
     said = json.loads(

@@ -111,7 +111,7 @@ def test_given_folds_groups_and_strata(model, target):
 def test_rows_read_in_chunks(tmp_path):
     rows = Rows(11)
     np.save(tmp_path / "X.npy", rows.X)
-    for model in (SparseAUCClassifier(k=3), SparseAUCClassifierCV(clip=None, log=False)):
+    for model in (SparseAUCClassifier(k=3), SparseAUCClassifierCV(curves=False)):
         read = open_table(tmp_path / "X.npy", chunk_bytes=2000)
         model.fit(read, rows.y, sample_weight=rows.weight)
         coef = model.coef_

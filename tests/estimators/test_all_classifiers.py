@@ -109,7 +109,9 @@ def test_rows_of_no_weight_are_absent(outbreak):
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
-@pytest.mark.parametrize("reason", ["one class", "NaN", "one dimension", "labels of other rows"])
+@pytest.mark.parametrize(
+    "reason", ["one class", "infinity", "one dimension", "labels of other rows"]
+)
 def test_a_refused_refit_leaves_nothing_of_the_fit_before(estimator, reason):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 8)), np.arange(60) % 3
@@ -120,8 +122,8 @@ def test_a_refused_refit_leaves_nothing_of_the_fit_before(estimator, reason):
     narrow, labels = X[:, 5:].copy(), y
     if reason == "one class":
         labels = np.ones(60)
-    elif reason == "NaN":
-        narrow[3, 1] = np.nan
+    elif reason == "infinity":
+        narrow[3, 1] = np.inf
     elif reason == "one dimension":
         narrow = narrow[:, 0]
     else:
@@ -191,8 +193,8 @@ def test_a_table_of_pyarrow(make):
     np.testing.assert_array_equal(
         model.decision_function(table), model.decision_function(table.to_pandas())
     )
-    with pytest.raises(ValueError, match=r"'c0'.*could not be converted"):
-        model.fit(table.set_column(0, "c0", [["text"] * 60]), y)
+    with pytest.raises(ValueError, match=r"'c0'"):
+        model.fit(table.set_column(0, "c0", [[{"a": 1}] * 60]), y)
 
 
 @pytest.mark.parametrize(
@@ -216,16 +218,17 @@ def test_what_is_no_table_of_numbers_is_named():
     damaged = sp.csr_array(X)
     damaged.indices[5] = 3
     for table, match in [
-        (frame.assign(b=pd.Timedelta("1h")), "column 'b' could not be converted"),
-        (frame.assign(b="1"), "column 'b' could not be converted"),
+        (frame.assign(b=pd.Timedelta("1h")), "column 'b' holds timedelta64"),
+        (frame.assign(b=[[1]] * 60), "column 'b' holds object"),
         (pl.DataFrame(X).lazy(), r"lazy frame.*X\.collect\(\)"),
-        (masked, "NaN: first at row 2, column 1"),
         (damaged, "indices must be < 3"),
     ]:
         with pytest.raises(ValueError, match=match):
             SparseAUCClassifier(k=1).fit(table, y)
         with pytest.raises(ValueError):
             SparseAUCClassifier(k=1).fit(X, y).predict(table)
+    holed = SparseAUCClassifier(k=1).fit(masked, y)
+    np.testing.assert_array_equal(holed.predict(masked), holed.predict(masked.filled(np.nan)))
     ones = np.ma.masked_array(y * 0 + 1, np.arange(60) == 4)
     with pytest.raises(ValueError, match="y is masked at row 4"):
         SparseAUCClassifier(k=1).fit(X, ones * y)

@@ -478,21 +478,31 @@ def test_with_many_rows_the_list_is_no_longer_than_it_must_be():
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "largest"),
-    [(40, 200, 16), (100, 200, 24), (100, 20, 20), (400, 200, 80), (2000, 200, 100)],
+    ("n", "d", "largest", "of_curves"),
+    [
+        (40, 200, 16, None),
+        (100, 200, 24, None),
+        (100, 20, 20, 12),
+        (400, 20, 20, 20),
+        (400, 200, 80, 40),
+        (2000, 200, 100, 50),
+    ],
 )
-def test_more_rows_more_columns_are_tried(n, d, largest):
+def test_more_rows_more_columns_are_tried(n, d, largest, of_curves):
     X, y = make_outbreak(n, d, 6, r=0.5, random_state=0)
-    model = SparseAUCClassifierCV(alphas=(10.0,), cv=2, coefficients="auc").fit(X, y)
-    tried = model.cv_results_["param_k"]
+    model = SparseAUCClassifierCV(alphas=(10.0,), cv=2, coefficients="auc", curves=False)
+    tried = model.fit(X, y).cv_results_["param_k"]
     assert tried.min() == 1
     assert tried.max() == largest
+    if of_curves is not None:  # which have two numbers for each column
+        tried = model.set_params(curves=True).fit(X, y).cv_results_["param_k"]
+        assert tried.max() == of_curves
 
 
 @pytest.mark.parametrize(("n", "d"), [(100, 20), (400, 200), (2000, 200)])
 def test_with_logistic_coefficients_the_path_ends_twelve_lengths_after_the_best(n, d):
     X, y = make_outbreak(n, d, 6, r=0.5, random_state=0)
-    model = SparseAUCClassifierCV(alphas=(10.0,), cv=2, clip=None, log=False)
+    model = SparseAUCClassifierCV(alphas=(10.0,), cv=2, curves=False)
     every = np.unique(clone(model).set_params(coefficients="auc").fit(X, y).cv_results_["param_k"])
     results = model.fit(X, y).cv_results_
     tried = np.unique(results["param_k"])
@@ -535,7 +545,7 @@ def test_default_folds_keep_groups_together():
     visits = np.repeat(np.arange(40), 3)
     y = np.repeat(y[:40], 3)
     X = X + 5 * rng.normal(size=(40, 6))[visits]  # a patient is recognised
-    model = SparseAUCClassifierCV([2], [1.0], coefficients="auc", clip=None)
+    model = SparseAUCClassifierCV([2], [1.0], coefficients="auc", curves=False)
     for cv in (None, 4):
         model.set_params(cv=cv).fit(X, y, groups=visits)
         splits = make_splits(cv, X, y > 0, visits, 0)

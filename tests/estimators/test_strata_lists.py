@@ -165,14 +165,14 @@ def test_every_home_gives_the_same_list(tmp_path, weighted):
 def test_columns_too_many_to_gather_at_once_are_read_again(monkeypatch):
     rng = np.random.default_rng(6)
     X, positive, strata = random_problem(rng, n=300, d=30, s=4)
-    expected = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc").fit(
+    expected = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc", curves=False).fit(
         X, positive, strata=strata
     )
     monkeypatch.setattr("sparseauc.moments.chunked._ALL_BYTES", 0)
-    read = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc").fit(
+    read = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc", curves=False).fit(
         TableInMemory(X), positive, strata=strata
     )
-    in_memory = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc").fit(
+    in_memory = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc", curves=False).fit(
         X, positive, strata=strata
     )
     for model in (read, in_memory):
@@ -437,7 +437,7 @@ def test_logistic_coefficients_have_an_intercept_for_each_stratum(weighting):
     rng = np.random.default_rng(17)
     X, positive, sites = random_problem(rng, n=240, d=5, s=4, shift=4.0)
     weight = rng.uniform(0.5, 2.0, 240)
-    model = SparseAUCClassifierCV([3], [0.1], cv=3, coefficients="logistic").fit(
+    model = SparseAUCClassifierCV([3], [0.1], cv=3, coefficients="logistic", curves=False).fit(
         X, positive, weight, strata=sites, stratum_weights=weighting
     )
     chosen = np.flatnonzero(model.coef_[0])

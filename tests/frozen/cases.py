@@ -116,6 +116,8 @@ def of_model(model: Any) -> dict[str, Any]:
         "columns": columns.tolist(),
         "coef": coef[columns].tolist(),
     }
+    if np.any(model.bend_):
+        answer["bend"] = model.bend_[0, columns].tolist()
     for name in ("intercept_", "objective_", "best_score_", "alpha_", "k_", "horizon_"):
         value = getattr(model, name, None)
         if value is not None:
@@ -377,10 +379,9 @@ freeze(
 )
 freeze("cv skewed", partial(fit, validated(), partial(draw, kind="skewed", seed=6)))
 freeze("cv heavy", partial(fit, validated(), partial(draw, kind="heavy", seed=9)))
-freeze("cv log", partial(fit, validated(log=True, clip=None), partial(draw, kind="skewed", seed=6)))
-freeze(
-    "cv clip", partial(fit, validated(log=False, clip=0.05), partial(draw, kind="heavy", seed=9))
-)
+freeze("curves", partial(fit, plain(k=4, curves=True), partial(draw, kind="skewed", seed=6)))
+freeze("cv curves", partial(fit, validated(curves=True), partial(draw, kind="skewed", seed=6)))
+freeze("cv lines", partial(fit, validated(curves=False), partial(draw, kind="heavy", seed=9)))
 freeze("cv ten folds", partial(fit, validated(cv=10), draw))
 freeze("cv wide", partial(fit, validated(ks=range(1, 13)), WIDE))
 freeze("cv csr", partial(fit, validated(), CSR))
@@ -410,8 +411,8 @@ freeze("times cv strata", partial(fit, concordance_cv(ks=range(1, 7)), times, st
 
 freeze("points", partial(points, plain(k=4), draw))
 freeze("points 0 to 3", partial(points, plain(k=4), draw, largest=(0, 3)))
-freeze("points of cv", partial(points, validated(ks=[3, 4], clip=None, log=False), draw))
-freeze("points of times", partial(points, concordance_cv(ks=[3, 4], clip=None, log=False), times))
+freeze("points of cv", partial(points, validated(ks=[3, 4], curves=False), draw))
+freeze("points of times", partial(points, concordance_cv(ks=[3, 4], curves=False), times))
 
 # SHT-AUC and the difference of means
 
@@ -510,7 +511,6 @@ RUNS = {
     "1se": ("numbers", "--rule", "1se", "--quick"),
     "seed": ("numbers", "--seed", "5", "--quick"),
     "skewed": ("skewed", "--quick"),
-    "no transforms": ("skewed", "--quick", "--transform", "log=none", "--transform", "clip=none"),
     "text": ("text", "--quick"),
     "text dropped": ("text", "--text", "drop", "--quick"),
     "text nested": ("text", "-k", "1-6"),

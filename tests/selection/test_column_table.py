@@ -122,7 +122,7 @@ def test_bad_input(outbreak, model):
     with pytest.raises(ValueError, match="one class only"):
         column_table(model, X, np.ones_like(y))
     holed = X.copy()
-    holed[7, 2] = np.nan
+    holed[7, 2] = np.inf
     with pytest.raises(ValueError, match="row 7, column 2"):
         column_table(model, holed, y)
     narrow = stability_selection(X[:, :5], y, 2, n_pairs=1, random_state=0)

@@ -246,7 +246,7 @@ def test_data_are_checked(small):
     with pytest.raises(ValueError, match="class 1 has a single row"):
         stability_selection(X, y, 2, sample_weight=weight)
     holed = X.copy()
-    holed[3, 2] = np.nan
+    holed[3, 2] = np.inf
     with pytest.raises(ValueError, match="row 3, column 2"):
         stability_selection(holed, y, 2)
 

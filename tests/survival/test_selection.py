@@ -76,7 +76,7 @@ def test_stability(table, strata):
 @pytest.mark.parametrize("strata", [None, np.arange(150) % 2])
 def test_nested_scores(table, strata):
     X, y = table
-    model = SparseConcordanceCV(ks=[1, 2], alphas=[1.0], cv=3, log=False, clip=None)
+    model = SparseConcordanceCV(ks=[1, 2], alphas=[1.0], cv=3, curves=False)
     found = nested_scores(model, X, y, cv=KFold(4), strata=strata)
     scores, folds = np.empty(150), np.empty(150)
     for number, (train, test) in enumerate(KFold(4).split(X)):
@@ -228,7 +228,7 @@ def test_risk_by_total_is_that_of_a_cox_model_of_totals_left_out(table):
 
 def test_shares_by_total_are_those_of_inverse_censoring_weights(table):
     X, y = table
-    model = SparseConcordanceCV(ks=[2], horizon=0.8, clip=None, log=False).fit(X, y)
+    model = SparseConcordanceCV(ks=[2], horizon=0.8, curves=False).fit(X, y)
     score = point_score(model, X, y, largest=3, cv=KFold(5))
     times = SurvivalTimes(y["time"], y["event"])
     weight, left_out = horizon_weights(times, 0.8), score.model.out_of_fold_scores_
@@ -283,7 +283,7 @@ def test_points_without_an_order_have_one_risk():
 def test_permutations_move_times_and_events_together(table, strata):
     """The same as by hand: rows of y in random order, or in random order within strata."""
     X, y = table
-    model = SparseConcordanceCV(ks=[1, 2], alphas=[1.0], cv=KFold(3), log=False, clip=None)
+    model = SparseConcordanceCV(ks=[1, 2], alphas=[1.0], cv=KFold(3), curves=False)
     found = permutation_test(model, X, y, n_permutations=9, strata=strata, random_state=3)
     more = {} if strata is None else {"strata": strata}
     assert found.auc == clone(model).fit(X, y, **more).best_score_

@@ -96,7 +96,7 @@ def test_cross_validation_is_that_of_single_fits(scoring):
     X, y = make_times(3)
     splits = list(KFold(4, shuffle=True, random_state=0).split(X))
     model = SparseConcordanceCV(
-        ks=[1, 3, 5], alphas=[0.1, 1.0], cv=splits, scoring=scoring, clip=None
+        ks=[1, 3, 5], alphas=[0.1, 1.0], cv=splits, scoring=scoring, curves=False
     ).fit(X, y)
     results = model.cv_results_
     assert "param_coefficients" not in results
@@ -125,7 +125,7 @@ def test_cross_validation_is_that_of_single_fits(scoring):
 
 def test_lengths_are_compared_by_smooth_scores():
     X, y = make_times(5)
-    model = SparseConcordanceCV(range(1, 10), [0.1, 1.0], cv=4, clip=None, log=False).fit(X, y)
+    model = SparseConcordanceCV(range(1, 10), [0.1, 1.0], cv=4, curves=False).fit(X, y)
     smooth = model.cv_results_["mean_test_score"].reshape(9, 2)
     for _ in range(4):
         around = np.pad(smooth, ((1, 1), (0, 0)), mode="edge")
@@ -227,17 +227,18 @@ def test_the_answer_does_not_depend_on_threads():
     assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
 
 
-def test_heavy_columns_are_clipped_where_it_helps():
+def test_columns_are_curves_where_it_helps():
     X, y = make_times(n=400)
-    wild = X.copy()
-    wild[:, 2] = np.sinh(3 * X[:, 2])
-    model = SparseConcordanceCV(ks=[3]).fit(wild, y)
-    assert np.isfinite(model.clip_limits_[:, 2]).all()
-    plain = SparseConcordanceCV(ks=[3], clip=None).fit(wild, y)
+    bent = X.copy()
+    bent[:, 2] = np.exp(2 * X[:, 2])
+    model = SparseConcordanceCV(ks=[3]).fit(bent, y)
+    assert model.curves_
+    assert model.bend_[0, 2] != 0
+    plain = SparseConcordanceCV(ks=[3], curves=False).fit(bent, y)
     assert model.best_score_ > plain.best_score_
-    far = wild.copy()
-    far[:, 2] *= 1 + (np.abs(far[:, 2]) > model.clip_limits_[1, 2])
-    assert_allclose(model.predict(far), model.predict(wild))
+    far = bent.copy()
+    far[:, 2] *= 1 + (far[:, 2] == bent[:, 2].max())
+    assert_allclose(model.predict(far), model.predict(bent))
 
 
 def test_noise_is_said_to_be_noise():
@@ -293,8 +294,8 @@ def test_other_mistakes_are_refused():
     late["time"][0] = 0.5
     with pytest.raises(ValueError, match=r"no two (training|validation) rows of split"):
         SparseConcordanceCV(cv=KFold(3)).fit(X, late)
-    X[4, 2] = np.nan
-    with pytest.raises(ValueError, match="needs finite numbers"):
+    X[4, 2] = np.inf
+    with pytest.raises(ValueError, match="contains infinity: first at row 4, column 2"):
         SparseConcordance().fit(X, y)
 
 

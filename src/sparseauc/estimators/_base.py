@@ -5,7 +5,8 @@ import math
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -20,9 +21,12 @@ from sklearn.utils.multiclass import (
     check_classification_targets,
 )
 from sklearn.utils.validation import (
+    _check_feature_names,
     _check_n_features,
     assert_all_finite,
+    check_array,
     check_is_fitted,
+    check_X_y,
     column_or_1d,
     validate_data,
 )
@@ -46,13 +50,18 @@ from ..chunks import (
     mapped_chunks,
     score_chunks,
 )
+from ..columns import Encoding, Line
+from ..columns.reading import ReadColumns, is_frame, read_table
+from ..columns.units import Units, add_effects
 from ..errors import InputError
 from ..moments import ColumnError, scale_weights
 from ..outcome import Binary, Outcome
-from ..transforms import Transform
 from ..utils.arrays import is_tensor, to_host
 from ..utils.types import Array, Floats, Mask
 from ._short_list import short_list_html
+
+# What a fit sets besides attributes that end with an underscore.
+_HIDDEN = ("_fitted", "_stream", "_units")
 
 P = ParamSpec("P")
 T = TypeVar("T", bound=Outcome)
@@ -104,11 +113,10 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     coef_: Floats
     intercept_: Floats
+    bend_: Floats
+    knots_: Array
+    encodings_: dict[int, Encoding]
     n_features_in_: int
-    # Limits beyond which values count as the limit, and what is added before logarithms; set by a
-    # fit that clips or takes logarithms.
-    clip_limits_: Floats | None
-    log_offsets_: Floats | None
     # Makes SelectFromModel keep coefficients above 1e-5 rather than above their mean.
     penalty: str = "l1"
 
@@ -116,23 +124,30 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     _reads_chunks: ClassVar[bool] = False
     # Whether large memory maps are read so.
     _reads_maps_in_chunks: ClassVar[bool] = False
+    # Whether columns may hold text and missing values, and effects may bend.
+    _encodes_columns: ClassVar[bool] = False
+    # What the columns of the fit count as, where that is not what they are.
+    _units: Units | None = None
 
     @names_columns
     def _score_rows(self, X: Any) -> Floats:
-        """Score rows: the weighted sum of the chosen columns."""
+        """Score rows: the sum of the effects of the chosen columns."""
         check_is_fitted(self, "coef_")
         chunks = self._as_chunks(X)
         if chunks is not None:
             self._check_chunk_columns(chunks)
-            transform = Transform.of_model(self)
-            return score_chunks(chunks, self.coef_[0], self.intercept_[0], transform)
-        (X,) = self._check_table(X, reset=False)
+            scores = score_chunks(chunks, self.coef_[0], self.encodings_)
+        else:
+            (X,) = self._check_table(X, reset=False, only=list(self.encodings_))
+            scores = self._add_effects(X)
+        with_intercept: Floats = scores + self.intercept_[0]
+        return with_intercept
+
+    def _add_effects(self, X: Any) -> Floats:
+        """Add up the effects of the chosen columns of rows that were checked."""
         support = np.flatnonzero(self.coef_[0])
-        transform = Transform.of_model(self)
-        values = X[:, support]
-        if transform is not None:
-            values = transform.of_columns(support).apply(values)
-        scores: Floats = values @ self.coef_[0, support] + self.intercept_[0]
+        values = (X.values if isinstance(X, ReadColumns) else X)[:, support]
+        scores: Floats = add_effects(values, self.coef_[0, support], list(self.encodings_.values()))
         return scores
 
     def _get_support_mask(self) -> Mask:
@@ -161,33 +176,74 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._encodes_columns
         return tags
 
     @names_columns
     def _check_table(
-        self, X: Any, y: Any = "no_validation", *, reset: bool = True
+        self,
+        X: Any,
+        y: Any = "no_validation",
+        *,
+        reset: bool = True,
+        only: Collection[int] | None = None,
     ) -> tuple[Any, ...]:
-        """Return X as finite numbers in an array or CSR matrix, and y where it is given."""
-        checked = validate_data(
-            self,
-            as_numbers(X),
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )
+        """Return X as numbers in an array or CSR matrix, and y where it is given.
+
+        Where columns hold text, or have missing values, X is ``ReadColumns``. Of a data frame
+        ``only`` some columns are read.
+        """
+        X = plain_table(X)
+        read = None
+        if is_frame(X):
+            _check_feature_names(self, X, reset=reset)
+            _check_n_features(self, X, reset=reset)
+            read = self._read_frame(X, reset=reset, only=only)
+            X = read.values
+        checks = {
+            "accept_sparse": "csr",
+            "dtype": [np.float64, np.float32],
+            "ensure_all_finite": False,
+        }
+        if read is None:
+            checked = validate_data(self, X, y, reset=reset, **checks)
+        elif isinstance(y, str) and y == "no_validation":
+            checked = check_array(X, estimator=self, input_name="X", **checks)
+        else:
+            checked = check_X_y(X, y, estimator=self, **checks)
         X, *labels = checked if isinstance(checked, tuple) else (checked,)
         X = X.astype(X.dtype.newbyteorder("="), copy=False)
         if hasattr(X, "check_format"):  # CSR
             X.check_format(full_check=True)  # kernels trust the indices
-        check_finite(X)
+        if not self._encodes_columns or sp.issparse(X):
+            check_finite(X)
+            return X, *labels
+        with np.errstate(over="ignore", invalid="ignore"):
+            missing = np.isnan(X) if np.isnan(np.sum(X)) else np.zeros(1, np.bool_)
+        check_finite(np.where(missing, 0.0, X) if missing.any() else X)
+        if read is None:
+            read = ReadColumns(X)
+        if read.levels or read.booleans or missing.any():
+            return replace(read, values=X), *labels
         return X, *labels
+
+    def _read_frame(self, frame: Any, *, reset: bool, only: Collection[int] | None) -> ReadColumns:
+        """Read a data frame, by the levels of the fit where it is none."""
+        known = None if reset else (self._units or Units(())).levels
+        read = read_table(frame, known, only)
+        if read.levels and not self._encodes_columns:
+            column = frame.columns[next(iter(read.levels))]
+            more = f" and {len(read.levels) - 1} more" if len(read.levels) > 1 else ""
+            raise InputError(
+                f"column {column!r}{more} could not be converted to float: encode text as numbers "
+                "first, for example with sklearn.preprocessing.OneHotEncoder, or drop it"
+            )
+        return read
 
     def _forget_fit(self) -> None:
         """Remove everything that a fit has set."""
         for name in list(vars(self)):
-            if (name.endswith("_") and not name.startswith("__")) or name in ("_fitted", "_stream"):
+            if (name.endswith("_") and not name.startswith("__")) or name in _HIDDEN:
                 delattr(self, name)
 
     def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
@@ -247,14 +303,37 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return X[rows.index], outcome.take_alone(rows.index), rows
 
     def _set_coef(self, coef: Floats, centre: Array) -> Self:
-        """Set ``coef_``, and ``intercept_`` so that the centre of the rows scores 0."""
-        column = first_bad(np.isinf(coef))
-        if column is not None:
-            raise ColumnError(column, f"too small for coefficients in {coef.dtype}")
-        self.coef_ = coef.reshape(1, -1)
-        middle = coef @ centre.astype(coef.dtype)
-        self.intercept_ = np.array([-middle], dtype=coef.dtype)
+        """Set what columns count: lines with coefficients, and 0 at the centre of the rows."""
+        chosen = np.flatnonzero(coef).tolist()
+        encodings: dict[int, Encoding] = {j: Line().weighted(coef[[j]]) for j in chosen}
+        return self._set_encodings(encodings, coef.dtype, coef @ centre.astype(coef.dtype))
+
+    def _set_encodings(self, encodings: dict[int, Encoding], dtype: Any, middle: Any) -> Self:
+        """Set the encodings of the chosen columns, and 0 where their effects add up to a number."""
+        for j, one in encodings.items():
+            if np.isinf(one.coef).any():
+                raise ColumnError(j, f"too small for coefficients in {np.dtype(dtype)}")
+        self.encodings_ = encodings
+        self.coef_ = np.zeros((1, self.n_features_in_), dtype)
+        self.bend_ = np.zeros((1, self.n_features_in_), dtype)
+        self.knots_ = np.full((3, self.n_features_in_), np.nan)
+        for j, one in encodings.items():
+            self.coef_[0, j] = one.leading_coef
+            self.bend_[0, j] = one.bend
+            if one.knots:
+                self.knots_[:, j] = one.knots
+        self.intercept_ = np.array([-middle], dtype)
         return self
+
+    def _rescale_score(self, slope: float, intercept: float = 0.0) -> None:
+        """Multiply the score by a positive number, and add another."""
+        dtype = self.coef_.dtype
+        scaled = {
+            j: one.weighted((slope * np.array(one.coef, dtype)).astype(dtype))
+            for j, one in self.encodings_.items()
+        }
+        middle = (slope * self.intercept_ + intercept).astype(dtype, copy=False)
+        self._set_encodings(scaled, dtype, -middle[0])
 
 
 class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignore[misc]
@@ -412,42 +491,12 @@ def check_scale(X: Any) -> None:
         )
 
 
-def as_numbers(X: Any) -> Any:
-    """X as scikit-learn can make numbers of it, or an error that names the first column it cannot.
-
-    Arrow tables become data frames, and what is masked becomes missing.
-    """
+def plain_table(X: Any) -> Any:
+    """Make a data frame of an Arrow table, and missing values of masked ones."""
     if isinstance(X, np.ma.MaskedArray):
         return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
-        X = X.to_pandas()
-    if hasattr(X, "select_dtypes"):  # pandas
-        text = _pandas_text_columns(X)
-    elif type(X).__module__.startswith("polars"):
-        if hasattr(X, "collect"):
-            raise InputError("X is a lazy frame, which has no rows yet: pass X.collect()")
-        text = [
-            name
-            for name, kind in X.schema.items()
-            if not (kind.is_numeric() or str(kind) == "Boolean")
-        ]
-    else:
-        return X
-    if text:
-        more = f" and {len(text) - 1} more" if len(text) > 1 else ""
-        raise InputError(
-            f"column {text[0]!r}{more} could not be converted to float: encode text and dates as "
-            "numbers first, for example with sklearn.preprocessing.OneHotEncoder, or drop them"
-        )
+        return X.to_pandas()
+    if type(X).__module__.startswith("polars") and hasattr(X, "collect"):
+        raise InputError("X is a lazy frame, which has no rows yet: pass X.collect()")
     return X
-
-
-def _pandas_text_columns(X: Any) -> list[Any]:
-    from pandas.api.types import infer_dtype
-
-    numbers = {"integer", "floating", "mixed-integer-float", "decimal", "boolean"}
-    others = X.select_dtypes(exclude=["number", "bool"])  # times count as numbers there
-    return [
-        *(name for name, values in others.items() if infer_dtype(values) not in numbers),
-        *X.select_dtypes("timedelta").columns,
-    ]

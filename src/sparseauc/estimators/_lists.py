@@ -17,11 +17,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._validation import CountedRows
 from ..chunks import Chunks
-from ..cross_validation import Choice, CVTask, Kind, choose_by_validation
+from ..columns import Line
+from ..columns.reading import ReadColumns
+from ..columns.units import Units
+from ..cross_validation import Choice, CVResult, CVTask, Kind, choose_by_validation
 from ..defaults import LENGTHS, ROWS_FOR_LENGTHS
 from ..errors import InputError
 from ..folds import SplitPlan
-from ..limits import Limits, budgets_to_try
+from ..limits import Limits, TableColumns, budgets_to_try
 from ..moments.base import Quadratic, StandardisedGram
 from ..moments.chunked import NotGathered
 from ..outcome import Outcome
@@ -31,8 +34,9 @@ from ..solvers.certificate import certify
 from ..solvers.exchange import solve_on
 from ..solvers.restrictions import Restrictions
 from ..strata import Weighting, check_weighting
+from ..utils.arrays import column_of
 from ..utils.text import listed
-from ..utils.types import Array, Indices
+from ..utils.types import Array, Floats, Indices, Mask
 from ._base import frames_of_ours
 
 _NONE: Indices = np.empty(0, np.int64)
@@ -41,6 +45,7 @@ _NONE: Indices = np.empty(0, np.int64)
 LIST_CONSTRAINTS: dict[str, list[Any]] = {
     "k": [Interval(Integral, 1, None, closed="left")],
     "alpha": [Interval(Real, 0, None, closed="left")],
+    "curves": ["boolean", "array-like"],
     "limits": [Limits, None],
 }
 CV_CONSTRAINTS: dict[str, list[Any]] = {
@@ -48,8 +53,7 @@ CV_CONSTRAINTS: dict[str, list[Any]] = {
     "alphas": ["array-like", None],
     "cv": ["cv_object"],
     "rule": [StrOptions({"best", "1se"}), callable],
-    "clip": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="neither"), None],
-    "log": [StrOptions({"auto"}), "boolean"],
+    "curves": [StrOptions({"auto"}), "boolean"],
     "limits": [Limits, None],
     "random_state": ["random_state"],
     "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
@@ -74,7 +78,7 @@ class FittedLimits:
     alpha : float
         The ridge.
     restrictions : Restrictions
-        Without required columns that can have no coefficient.
+        Of the basis, without required columns that can have no coefficient.
     """
 
     alpha: float
@@ -129,8 +133,13 @@ def resolve_limits(model: Any, missing: Indices = _NONE) -> Restrictions:
     return found
 
 
-def check_limits(model: Any, missing: Indices = _NONE) -> tuple[int, Restrictions]:
-    """Return the length of the one list, and its limits; ``missing`` columns may not be chosen."""
+def check_limits(
+    model: Any, missing: Indices = _NONE, units: Units | None = None
+) -> tuple[int, Restrictions]:
+    """Return the length of the one list, and its limits; ``missing`` columns may not be chosen.
+
+    Limits are those of the basis of ``units``.
+    """
     restrictions = resolve_limits(model, missing)
     if restrictions.budgets is not None and isinstance(model.limits.budget, tuple):
         raise InputError(
@@ -144,7 +153,8 @@ def check_limits(model: Any, missing: Indices = _NONE) -> tuple[int, Restriction
     fewest = restrictions.count(restrictions.fixed)
     if fewest > model.k:
         raise InputError(f"always_include names {fewest} columns, more than k={model.k}")
-    return min(model.k, _most_columns(model, restrictions, model.k)), restrictions
+    k = min(model.k, _most_columns(model, restrictions, model.k))
+    return k, restrictions if units is None else restrictions.spread(units.columns)
 
 
 def _most_columns(model: Any, restrictions: Restrictions, k: int) -> int:
@@ -170,19 +180,21 @@ def check_ridges(alphas: Any, default: Sequence[float]) -> Array:
     return ridges
 
 
-def lengths_to_try(model: Any, n_informative: int) -> tuple[Indices, Restrictions]:
+def lengths_to_try(model: Any, n_informative: int) -> tuple[Indices, Restrictions, int | None]:
     """Return values of k to try, and limits with a budget for each if there are any.
 
     Values ascend, without those there are too few columns for; by default up to what so many rows
-    allow.
+    allow, which is returned then.
     """
     d = model.n_features_in_
     restrictions = resolve_limits(model)
     budgets = restrictions.budgets
+    allowed = None
     if model.ks is None:
         ks = LENGTHS[max(n_informative, ROWS_FOR_LENGTHS[0]) >= ROWS_FOR_LENGTHS]
         if restrictions.groups is not None:  # a group takes the rows of its columns, on average
             ks = ks[ks <= max(1, ks[-1] * np.unique(restrictions.groups).size // d)]
+        allowed = int(ks[-1])
         smallest = max(1, restrictions.count(restrictions.fixed))
         largest = max(smallest, _most_columns(model, restrictions, 0))
         ks = np.unique(np.clip(ks, smallest, largest))
@@ -196,10 +208,37 @@ def lengths_to_try(model: Any, n_informative: int) -> tuple[Indices, Restriction
         check_lengths(ks, d, restrictions)
     if budgets is not None and budgets.size == 1 and model.ks is None:
         budgets = budgets_to_try(float(budgets[0]), restrictions, d)
-    return spread_budgets(ks, budgets, restrictions)
+    return *spread_budgets(ks, budgets, restrictions), allowed
 
 
 # ------------------------------------------------------------------------- fitted attributes
+
+
+def learn_units(model: Any, X: Any, weight: Array | None) -> Units | None:
+    """Learn what columns count as; None where they all count as what they are."""
+    curved = curved_columns(model, X)
+    if not isinstance(X, ReadColumns):
+        if not curved.any():
+            return None
+        X = ReadColumns(X)
+    return Units.learn(X, weight, curved=curved)
+
+
+def curved_columns(model: Any, X: Any) -> Mask:
+    """Return the columns that are to be curves, by the parameter of a model."""
+    curved = np.zeros(model.n_features_in_, np.bool_)
+    asked = model.curves
+    if isinstance(asked, bool | np.bool_):
+        curved[:] = asked
+    else:
+        names = getattr(model, "feature_names_in_", None)
+        curved[TableColumns(curved.size, names).indices(asked, "curves")] = True
+    if curved.any() and not isinstance(X, np.ndarray | ReadColumns):
+        raise InputError(
+            "curves need quantiles of whole columns: give X as an array or a data frame, or set "
+            "curves=False"
+        )
+    return curved
 
 
 def fit_list(
@@ -207,26 +246,71 @@ def fit_list(
     quadratic: Quadratic,
     dtype: Any,
     limits: tuple[int, Restrictions],
+    units: Units | None = None,
     *,
     one_thread: bool = False,
-) -> None:
-    """Choose the one list of a model and its coefficients by a quadratic, and set both."""
+) -> Floats:
+    """Choose the one list of a model by a quadratic, and set all but its coefficients.
+
+    Returns these, of the basis of ``units``.
+    """
     k, restrictions = limits
     found = choose_list(quadratic, k, model.alpha, restrictions, dtype, one_thread=one_thread)
-    model._set_coef(found.coef, quadratic.centre)
-    record_list(model, found, model.alpha)
+    record_list(model, found, model.alpha, units)
+    return found.coef
 
 
-def record_list(model: Any, found: ChosenList, alpha: float, known: Indices = _NONE) -> None:
+def fit_rows(model: Any, X: Any, outcome: Outcome, *, one_thread: bool = False) -> None:
+    """Choose the one list of a model and its coefficients by rows, and set both."""
+    units = learn_units(model, X, outcome.weight)
+    limits = check_limits(model, units=units)
+    quadratic = outcome.quadratic(basis_of(X, units))
+    coef = fit_list(model, quadratic, X.dtype, limits, units, one_thread=one_thread)
+    set_columns(model, coef, quadratic.centre, X, outcome.weight)
+
+
+def basis_of(X: Any, units: Units | None) -> Any:
+    """Return the rows as solvers take them."""
+    if units is None:
+        return X
+    return units.basis(X.values if isinstance(X, ReadColumns) else X)
+
+
+def set_columns(model: Any, coef: Floats, centre: Array, X: Any, weight: Array | None) -> None:
+    """Set what the chosen columns count, given the coefficients of the basis and its centre.
+
+    Of rows ``X`` in memory lines learn their range, and what missing values count as.
+    """
+    dtype = coef.dtype
+    middle = coef @ centre.astype(dtype)
+    if model._units is not None:
+        encodings = model._units.chosen(coef)
+    else:
+        in_memory = X is not None and not isinstance(X, Chunks)
+        encodings = {}
+        for j in np.flatnonzero(coef).tolist():
+            line = Line.learn(column_of(X, j), weight) if in_memory else Line()
+            encodings[j] = line.weighted(coef[[j]])
+    model._set_encodings(encodings, dtype, middle)
+
+
+def record_list(
+    model: Any,
+    found: ChosenList,
+    alpha: float,
+    units: Units | None = None,
+    known: Indices = _NONE,
+) -> None:
     """Set what is known of the list but its coefficients; warn of what it lacks.
 
     ``known`` are required columns of whose absence was warned before.
     """
     model.objective_ = found.objective
-    model.scale_ = found.scale
+    model.scale_ = found.scale if units is None else units.leading(found.scale)
+    model._units = units
     model._fitted = FittedLimits(float(alpha), found.restrictions)
-    chosen = np.flatnonzero(found.coef)
-    if chosen.size == 0:
+    in_basis = np.flatnonzero(found.coef)
+    if in_basis.size == 0:
         warnings.warn(
             "no column is on the list, and all rows have the same score: the columns are "
             "constant, or their signs contradict the data",
@@ -234,11 +318,12 @@ def record_list(model: Any, found: ChosenList, alpha: float, known: Indices = _N
             stacklevel=frames_of_ours(),
         )
     if found.restrictions.costs is not None:
-        model.cost_ = found.restrictions.cost_of(chosen)
-    model.not_included_ = resolve_limits(model).lost(chosen, found.coef[chosen])
+        model.cost_ = found.restrictions.cost_of(in_basis)
+    chosen = in_basis if units is None else np.unique(units.columns[in_basis])
+    model.not_included_ = resolve_limits(model).lost(chosen, np.ones(chosen.size))
     if np.isin(model.not_included_, known).all():
         return
-    names = getattr(model, "feature_names_in_", np.arange(found.coef.size))
+    names = getattr(model, "feature_names_in_", np.arange(model.n_features_in_))
     shown = listed([repr(name) for name in names[model.not_included_].tolist()])
     warnings.warn(
         f"always_include: {shown} cannot be on the list, as no coefficient but 0 is possible "
@@ -249,25 +334,45 @@ def record_list(model: Any, found: ChosenList, alpha: float, known: Indices = _N
     )
 
 
+def refuse_units(model: Any, what: str) -> None:
+    """Refuse a question about single columns of a model with curves or levels."""
+    units = model._units
+    if units is not None and units.columns.size > model.n_features_in_:
+        raise InputError(
+            f"{what} is about choices of single columns, each with one coefficient: fit with "
+            "curves=False and without text of more than two levels"
+        )
+
+
 def certify_rows(
     model: Any, X: Any, y: Any, sample_weight: Any, strata: Any, time_limit: float
 ) -> None:
     """Bound the loss of all lists on the rows of the fit; see ``certify_quadratic``."""
+    refuse_units(model, "certify")
     again = clone(model)
     X, outcome, rows = again._check_rows(X, y, sample_weight)
     other_labels = hasattr(model, "classes_") and (again.classes_ != model.classes_).any()
     if X.shape[1] != model.n_features_in_ or other_labels:
         raise InputError("X and y have other columns or labels than those of the fit")
     outcome = apply_fitted_strata(model, outcome, X, rows.take(strata, "strata"))
+    table = basis_of(X, model._units)
     if not isinstance(X, Chunks):
-        X = X.astype(np.float64, copy=False)
-    certify_quadratic(model, outcome.quadratic(X), _NONE, time_limit)
+        table = table.astype(np.float64, copy=False)
+    certify_quadratic(model, outcome.quadratic(table), _NONE, time_limit, X, outcome.weight)
 
 
 def certify_quadratic(
-    model: Any, quadratic: Quadratic, missing: Indices, time_limit: float
+    model: Any,
+    quadratic: Quadratic,
+    missing: Indices,
+    time_limit: float,
+    X: Any = None,
+    weight: Array | None = None,
 ) -> None:
-    """Bound the loss of all lists, and set what was proven and the best list met."""
+    """Bound the loss of all lists, and set what was proven and the best list met.
+
+    ``X`` are the rows of the fit and their ``weight``, where there are any.
+    """
     if not time_limit >= 0:
         raise InputError(f"time_limit must be 0 or more seconds, got {time_limit}")
     if model.limits is not None and model.limits.column_groups is not None:
@@ -297,10 +402,10 @@ def certify_quadratic(
     model.lower_bound_ = proof.lower_bound
     model.optimality_gap_ = proof.gap
     model.certificate_status_ = proof.status
-    record_list(model, found, model.alpha, known=model.not_included_)
+    record_list(model, found, model.alpha, model._units, known=model.not_included_)
     threshold = model.intercept_
     same_columns = np.array_equal(np.flatnonzero(found.coef), support)
-    model._set_coef(found.coef, quadratic.centre)
+    set_columns(model, found.coef, quadratic.centre, X, weight)
     if same_columns:
         model.intercept_ = threshold
 
@@ -321,7 +426,7 @@ def choose_among_lists(
 
     ``n_informative`` rows decide how long lists are tried; the others are as of ``CVTask``.
     """
-    seen = X
+    seen = X.values if isinstance(X, ReadColumns) else X
     divided = outcome
     if isinstance(X, Chunks):  # splitters see labels and groups only
         rows = CountedRows.by_weight(outcome.weight, X.shape[0])
@@ -332,7 +437,7 @@ def choose_among_lists(
     )
     if isinstance(X, Chunks):
         splits = [(rows.index[train], rows.index[test]) for train, test in splits]
-    ks, restrictions = lengths_to_try(model, n_informative)
+    ks, restrictions, longest = lengths_to_try(model, n_informative)
     choice = choose_by_validation(
         CVTask(
             X=X,
@@ -341,9 +446,9 @@ def choose_among_lists(
             ks=ks,
             alphas=alphas,
             restrictions=restrictions,
+            longest=longest,
             rule=model.rule,
-            clip=model.clip,
-            log=model.log,
+            curves=model.curves,
             kinds=kinds,
             smoothing=smoothing,
             n_jobs=model.n_jobs,
@@ -352,7 +457,7 @@ def choose_among_lists(
     )
     record_choice(model, choice)
     validated = np.flatnonzero(~np.isnan(choice.out_of_fold_scores))
-    report_choice(model, outcome.take(validated), smoothing)
+    report_choice(model, choice.found, outcome.take(validated), smoothing)
     return choice
 
 
@@ -369,18 +474,12 @@ def record_choice(model: Any, choice: Choice) -> None:
     model.alpha_ = choice.alpha
     if choice.budget is not None:
         model.budget_ = choice.budget
-    model.path_ = choice.path
-    model.clip_limits_ = None
-    model.log_offsets_ = None
-    transform = None if found.folds.transforms is None else found.folds.transforms[-1]
-    if transform is not None and transform.changed.size:
-        model.clip_limits_ = transform.limits
-        if transform.logs:
-            model.log_offsets_ = transform.offsets
-    record_list(model, choice.chosen, choice.alpha)
+    model.path_ = choice.path_of_columns
+    model.curves_ = choice.units is not None and choice.units.curves
+    record_list(model, choice.chosen, choice.alpha, choice.units)
 
 
-def report_choice(model: Any, outcome: Outcome, smoothing: int) -> None:
+def report_choice(model: Any, found: CVResult, outcome: Outcome, smoothing: int) -> None:
     """Print the choice if the model is verbose; warn if the list is not better than chance."""
     measure = outcome.measure_name
     if model.verbose and not callable(model.verbose):
@@ -392,7 +491,8 @@ def report_choice(model: Any, outcome: Outcome, smoothing: int) -> None:
             f"{model.best_score_:.4f} over {model.n_splits_} folds, "
             f"{len(model.cv_results_['params'])} models each"
         )
-    mean, error = score_by_others(model.rule, model.cv_results_, model.n_repeats_, smoothing)
+    tried = [found.results] if found.rival is None else [found.results, found.rival.results]
+    mean, error = score_by_others(model.rule, tried, model.n_repeats_, smoothing)
     # Of few folds the standard error is uncertain itself; that of chance is known.
     half = 1.96 * max(error, outcome.chance_error)
     low = mean - half

@@ -31,6 +31,11 @@ def short_list_html(model: Any) -> str:
         [str(names[j]), f"{coef[j]:.4g}", *(() if scale is None else (f"{weights[j]:.3g}",))]
         for j in ordered[:MOST_ROWS].tolist()
     ]
+    encodings = model.encodings_
+    if any(one.kind != "line" for one in encodings.values()):
+        headings.append("effect")
+        for line, j in zip(lines, ordered.tolist(), strict=False):
+            line.append(encodings[j].words())
     more = ordered.size - len(lines)
     cost = f" for {model.cost_:g}" if hasattr(model, "cost_") else ""
     caption = f"{chosen.size} of {coef.size} columns{cost}" + _about(model)

@@ -22,6 +22,7 @@ from ._lists import (
     check_limits,
     check_rows,
     fit_list,
+    fit_rows,
 )
 
 
@@ -48,6 +49,10 @@ class SparseAUCClassifier(SparseLinearClassifier):
         Ridge penalty on the standardised scale, where the diagonal of the loss is about 2. It
         matters when rows are few. As it grows, the choice tends to the k largest differences of
         class means.
+    curves : bool or array-like, default=False
+        Whether columns count as curves, which bend once, between the 10 % and 90 % quantiles of the
+        rows, or as lines; or the names or indices of those that do. Columns whose 10 %, 50 % and
+        90 % quantiles are not three numbers are lines.
     limits : Limits, optional
         Limits on the list: signs, costs and a budget, families, groups of columns, columns that
         must or must not be on it. See :class:`sparseauc.Limits`.
@@ -113,6 +118,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
     moments_: Moments
 
+    _encodes_columns = True
     _reads_chunks = True
     _reads_maps_in_chunks = True
 
@@ -126,11 +132,13 @@ class SparseAUCClassifier(SparseLinearClassifier):
         k: int = 10,
         alpha: float = 1.0,
         *,
+        curves: bool | Any = False,
         limits: Limits | None = None,
         device: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
+        self.curves = curves
         self.limits = limits
         self.device = device
 
@@ -168,9 +176,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self
         """
         X, outcome, _ = check_rows(self, X, y, sample_weight, strata, stratum_weights)
-        limits = check_limits(self)
         chunked = isinstance(X, Chunks)
-        fit_list(self, outcome.quadratic(X), X.dtype, limits, one_thread=chunked)
+        fit_rows(self, X, outcome, one_thread=chunked)
         _balance_threshold(self, X, outcome)
         if chunked:
             self.n_passes_ = X.n_passes
@@ -233,8 +240,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         if moments.shares.size > 1:
             self.n_strata_ = moments.shares.size
         limits = check_limits(self, _missing(moments))
-        fit_list(self, moments, np.float64, limits, one_thread=True)
-        return self
+        coef = fit_list(self, moments, np.float64, limits, one_thread=True)
+        return self._set_coef(coef, moments.centre)
 
     @names_columns
     def certify(
@@ -295,10 +302,9 @@ def _balance_threshold(model: Any, X: Any, outcome: Outcome) -> None:
     if not coef.any():
         return
     if isinstance(X, Chunks):
-        scores = score_chunks(X, coef, 0.0)
+        scores = score_chunks(X, coef)
     else:
-        support = np.flatnonzero(coef)
-        scores = X[:, support] @ coef[support]
+        scores = model._add_effects(X)
     positive = outcome.positive
     share = np.ones(positive.size) if outcome.weight is None else outcome.weight.copy()
     for side in (positive, ~positive):

@@ -6,17 +6,16 @@ from typing import Any, ClassVar, Literal, Self
 from sklearn.utils._param_validation import StrOptions
 
 from ..chunks import Chunks
-from ..cross_validation import Kind, mean_over_rounds
+from ..cross_validation import Kind, is_small, mean_over_rounds
 from ..defaults import ALPHAS, FEW_ROWS, WIDE_ALPHAS
 from ..limits import Limits
 from ..path import Progress
 from ..performance import fit_calibration
 from ..rules import ChanceWarning, Rule
 from ..strata import Weighting
-from ..transforms import is_small
 from ..utils.types import Array, Mask
 from ._base import SparseLinearClassifier, checks_parameters, frames_of_ours
-from ._lists import CV_CONSTRAINTS, check_ridges, check_rows, choose_among_lists
+from ._lists import CV_CONSTRAINTS, check_ridges, check_rows, choose_among_lists, set_columns
 
 
 class SparseAUCClassifierCV(SparseLinearClassifier):
@@ -53,21 +52,15 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         regression on the chosen columns, which is less sensitive to extreme values. "auto":
         cross-validation compares both if there are more rows than columns and at most four million
         values; otherwise "auc". With strata, the regression has an intercept for each.
-    clip : "auto", float or None, default="auto"
-        Share of the rows whose values are clipped at each end of a column: with 0.05, values beyond
-        the 5 % and 95 % quantiles count as these, in ``fit`` and in ``decision_function``, so that
-        extreme values and wrong ones have little influence. "auto": 0.05 for columns with heavy
-        tails (a range of more than three times that between these quantiles), if that raises the
-        mean validation AUC by more than one standard error; it is tried on arrays with more rows
-        than columns and at most four million values.
-    log : "auto" or bool, default="auto"
-        Whether skewed columns count as their natural logarithm: those of numbers of 0 or more, with
-        more than five different values and a skewness above 1 that the logarithm makes smaller.
-        Where some are 0, a tenth of the median of the others is added first. Numbers below the
-        smallest of the training rows count as that. "auto": if that raises the mean validation
-        AUC by more than half a standard error; it is tried where clipping is. Quantiles and
-        logarithms of every fold are learned from its training rows. Where folds are repeated, a
-        transform is tried on the first ones, and on the others if the mean AUC of these rises.
+    curves : "auto" or bool, default="auto"
+        Whether columns of numbers count as curves or as lines. A curve is a restricted cubic spline
+        with knots at the 10 %, 50 % and 90 % quantiles: it has one number more than a line, bends
+        once, is straight beyond the outer knots, and values beyond the range of the training rows
+        count as its ends. "auto": curves, if the model that is chosen among them has the higher
+        mean validation AUC; they are tried on arrays and data frames with more rows than columns
+        and at most four million values, without signs and families. Knots of every fold are
+        learned from its training rows. Where folds are repeated, curves are tried on the first
+        ones, and on the others if the mean AUC of these is higher.
     limits : Limits, optional
         Limits on the list, as for :class:`SparseAUCClassifier`; signs hold for logistic
         coefficients too. Among several budgets, or among up to 20 up to a single one,
@@ -104,12 +97,8 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold, in log odds; the mean over
         repeats, NaN if a row is never validated, as rows of weight 0.
-    clip_limits_ : ndarray of shape (2, n_features_in_) or None
-        Limits of each column, infinite if it is not clipped; None if no column has any. Logged
-        columns have a lower one.
-    log_offsets_ : ndarray of shape (n_features_in_,) or None
-        ``ln(x + offset)`` is taken of a column after clipping; NaN if it is not logged; None if no
-        column is.
+    curves_ : bool
+        Whether columns of numbers count as curves.
     coef_ : ndarray of shape (1, n_features_in_)
         Change of the log odds for each unit of a column; ``exp(coef_)`` are odds ratios.
     intercept_ : ndarray of shape (1,)
@@ -149,6 +138,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
     out_of_fold_scores_: Array
 
     _calibrates = True
+    _encodes_columns = True
     _reads_chunks = True
     _reads_maps_in_chunks = True
 
@@ -166,8 +156,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         cv: Any = None,
         rule: Literal["best", "1se"] | Rule = "best",
         coefficients: Literal["auto", "auc", "logistic"] = "auto",
-        clip: Literal["auto"] | float | None = "auto",
-        log: Literal["auto"] | bool = "auto",
+        curves: Literal["auto"] | bool = "auto",
         limits: Limits | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -179,8 +168,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         self.cv = cv
         self.rule = rule
         self.coefficients = coefficients
-        self.clip = clip
-        self.log = log
+        self.curves = curves
         self.limits = limits
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -242,7 +230,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
             self.auc_error_ = choice.found.score_error
             self.n_passes_ = X.n_passes
         coef = choice.chosen.coef.astype(X.dtype, copy=False)
-        self._set_coef(coef, choice.chosen.quadratic.centre)
+        set_columns(self, coef, choice.chosen.quadratic.centre, X, outcome.weight)
         score_in_log_odds(self, choice.rounds, outcome.positive, outcome.weight)
         self.out_of_fold_scores_ = rows.spread(self.out_of_fold_scores_)
         return self
@@ -278,7 +266,5 @@ def score_in_log_odds(model: Any, scores: Array, positive: Mask, weight: Array |
             stacklevel=frames_of_ours(),
         )
     del found["reversed"]
-    dtype = model.coef_.dtype
-    model.intercept_ = (slope * model.intercept_ + intercept).astype(dtype, copy=False)
-    model.coef_ = (slope * model.coef_).astype(dtype, copy=False)
+    model._rescale_score(slope, intercept)
     model.out_of_fold_scores_ = slope * mean_over_rounds(scores) + intercept

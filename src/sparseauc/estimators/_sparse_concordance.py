@@ -25,11 +25,11 @@ from ._lists import (
     CV_CONSTRAINTS,
     LIST_CONSTRAINTS,
     certify_rows,
-    check_limits,
     check_ridges,
     check_rows,
     choose_among_lists,
-    fit_list,
+    fit_rows,
+    set_columns,
 )
 
 
@@ -49,6 +49,7 @@ class ConcordanceModel(SparseLinearModel):
     horizon_: float
     hazards_: ProportionalHazards
 
+    _encodes_columns = True
     _reads_chunks = True
 
     def predict(self, X: Any) -> Floats:
@@ -163,6 +164,8 @@ class SparseConcordance(ConcordanceModel):
     horizon : float, optional
         Time that risks of :func:`~sparseauc.selection.point_score` are about; by which 80 % of the
         events have happened, by default.
+    curves : bool or array-like, default=False
+        As for :class:`SparseAUCClassifier`.
     limits : Limits, optional
         Limits on the list: signs, costs, families and more; see :class:`~sparseauc.Limits`.
 
@@ -216,11 +219,13 @@ class SparseConcordance(ConcordanceModel):
         k: int = 10,
         alpha: float = 1.0,
         *,
+        curves: bool | Any = False,
         limits: Limits | None = None,
         horizon: float | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
+        self.curves = curves
         self.limits = limits
         self.horizon = horizon
 
@@ -253,8 +258,7 @@ class SparseConcordance(ConcordanceModel):
         self
         """
         X, outcome, _ = check_rows(self, X, y, sample_weight, strata, stratum_weights)
-        limits = check_limits(self)
-        fit_list(self, outcome.quadratic(X), X.dtype, limits)
+        fit_rows(self, X, outcome)
         return self
 
     @names_columns
@@ -312,10 +316,8 @@ class SparseConcordanceCV(ConcordanceModel):
     horizon : float, optional
         Time up to which events count in Uno's C, and that ``predict_risk`` is about. By default the
         time by which 80 % of the events have happened.
-    clip : "auto", float or None, default="auto"
-        As for :class:`SparseAUCClassifierCV`.
-    log : "auto" or bool, default="auto"
-        As for :class:`SparseAUCClassifierCV`.
+    curves : "auto" or bool, default="auto"
+        As for :class:`SparseAUCClassifierCV`, by concordance.
     limits : Limits, optional
         Limits on the list: signs, costs, families and more; see :class:`~sparseauc.Limits`.
     random_state : int, RandomState or None, default=0
@@ -331,7 +333,7 @@ class SparseConcordanceCV(ConcordanceModel):
         The chosen values.
     best_score_ : float
         Mean validation concordance of the chosen model. It is optimistic, as the best of many.
-    best_index_, cv_results_, path_, n_splits_, n_repeats_, budget_, clip_limits_, log_offsets_
+    best_index_, cv_results_, path_, n_splits_, n_repeats_, budget_, curves_
         As for :class:`SparseAUCClassifierCV`.
     out_of_fold_scores_ : ndarray of shape (n,)
         Score of each row by the chosen model fitted without its fold; NaN if it is never
@@ -380,8 +382,7 @@ class SparseConcordanceCV(ConcordanceModel):
         rule: Literal["best", "1se"] | Rule = "best",
         scoring: Literal["uno", "harrell"] = "uno",
         horizon: float | None = None,
-        clip: Literal["auto"] | float | None = "auto",
-        log: Literal["auto"] | bool = "auto",
+        curves: Literal["auto"] | bool = "auto",
         limits: Limits | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -393,8 +394,7 @@ class SparseConcordanceCV(ConcordanceModel):
         self.rule = rule
         self.scoring = scoring
         self.horizon = horizon
-        self.clip = clip
-        self.log = log
+        self.curves = curves
         self.limits = limits
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -447,10 +447,11 @@ class SparseConcordanceCV(ConcordanceModel):
         scores = choice.out_of_fold_scores
         self.hazards_ = ProportionalHazards.fit(scores, outcome.times, outcome.weight)
         coef = choice.chosen.coef.astype(X.dtype, copy=False)
+        set_columns(self, coef, choice.chosen.quadratic.centre, X, outcome.weight)
         slope = self.hazards_.slope
         if slope > 0:
-            coef = (slope * coef).astype(coef.dtype, copy=False)
+            self._rescale_score(slope)
             scores = slope * scores
             self.hazards_ = replace(self.hazards_, slope=1.0)
         self.out_of_fold_scores_ = rows.spread(scores)
-        return self._set_coef(coef, choice.chosen.quadratic.centre)
+        return self

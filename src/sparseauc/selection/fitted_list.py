@@ -15,12 +15,14 @@ from ..estimators import (
     SparseConcordance,
     SparseConcordanceCV,
     apply_fitted_strata,
+    basis_of,
+    refuse_units,
 )
 from ..moments.base import Quadratic, StandardisedGram
 from ..outcome import Outcome
 from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
 from ..solvers.restrictions import Restrictions
-from ..transforms import transform_columns
+from ..utils.arrays import column_of
 from ..utils.types import Array, Indices
 
 EXCHANGE_MODELS = (
@@ -38,7 +40,7 @@ class FittedList:
     Attributes
     ----------
     X : ndarray or CSR of shape (n, d)
-        As the model takes columns: clipped and logged.
+        As the model takes columns: missing values are replaced.
     outcome : Outcome
         Of the rows, with their weights and strata.
     gram : StandardisedGram
@@ -87,7 +89,9 @@ class FittedList:
                 f"model must be a {names} or {EXCHANGE_MODELS[-1].__name__}, got "
                 f"{type(model).__name__}"
             )
-        X, outcome, counted = rows_of_fit(model, X, y, sample_weight)
+        refuse_units(model, "this")
+        table, outcome, counted = rows_of_fit(model, X, y, sample_weight)
+        X = basis_of(table, model._units)
         support = np.flatnonzero(model.coef_[0])
         if support.size == 0:
             raise ExchangeError("the model chose no column: all are constant, or not allowed")
@@ -145,18 +149,12 @@ def rows_of_fit(
 ) -> tuple[Any, Outcome, CountedRows]:
     """Check the rows of a fitted model, in memory.
 
-    Returns them as the model takes them, clipped and logged, their outcome as the model ranks them,
-    and which of those given have a weight above 0.
+    Returns them, their outcome as the model ranks them, and which of those given have a weight
+    above 0.
     """
     check_is_fitted(model)
     X, outcome, counted = model._check_rows(X, y, sample_weight, reset=False)
-    return transform_columns(model, X), outcome, counted
-
-
-def column_of(X: Any, j: int) -> Array:
-    """Return one column, dense and in double precision."""
-    part = X[:, [j]]
-    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64).ravel()
+    return X, outcome, counted
 
 
 def _check_same_rows(model: Any, scale: Array, *, weighted: bool) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..columns import Line
 from ..cross_validation import mean_over_rounds
 from ..errors import InputError
 from ..folds import Split
@@ -22,10 +23,10 @@ from ..path import path_of_moments
 from ..performance import binomial_limits, fit_calibration
 from ..solvers.points import Range, points_range, possible_points, raise_auc, whole_points
 from ..survival import ProportionalHazards
-from ..transforms import Transform
+from ..utils.arrays import column_of
 from ..utils.links import Link, from_linear, to_linear
 from ..utils.types import Array, Indices, Mask
-from .fitted_list import FittedList, column_of
+from .fitted_list import FittedList
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,13 +235,12 @@ def point_score(
     if per not in ("deviation", "unit"):
         raise InputError(f"per must be 'deviation' or 'unit', got {per!r}")
     within = points_range(largest)
-    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
-    transform = Transform.of_model(model)
-    if transform is not None and transform.of_columns(fitted.support).changed.size:
+    if not all(isinstance(one, Line) for one in getattr(model, "encodings_", {}).values()):
         raise InputError(
-            "points are added up by hand, and this model clips values or takes logarithms first: "
-            "fit one with clip=None and log=False"
+            "points are so many for each unit of a column, and this model has curves or texts: fit "
+            "one with curves=False, to columns of numbers"
         )
+    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
     signed = _with_signs(fitted, within)
     if not signed.restrictions.right_signs(fitted.support, model.coef_[0, fitted.support]):
         signed = replace(signed, support=_choose(signed))
@@ -435,8 +435,15 @@ def _as_model(fitted: FittedList, model: Any, found: _Points, risk: _Risk, left_
     other.points_[found.support] = found.points
     other.units_[found.support] = found.units
     slope, intercept = risk.score
-    other.coef_ = slope * (other.points_ / other.units_).reshape(1, -1)
-    other.intercept_ = np.array([intercept])
+    coef = slope * (other.points_ / other.units_)
+    other._set_encodings(
+        {
+            j: Line.learn(column_of(fitted.X, j), fitted.outcome.weight).weighted(coef[[j]])
+            for j in np.flatnonzero(coef).tolist()
+        },
+        np.float64,
+        -intercept,
+    )
     out_of_fold = slope * mean_over_rounds(left_out) + intercept
     other.out_of_fold_scores_ = fitted.counted.spread(out_of_fold)
     vars(other).update(risk.kept)

@@ -16,7 +16,9 @@ from ..errors import InputError
 from ..estimators import (
     SparseAUCClassifier,
     SparseConcordance,
+    basis_of,
     check_rows,
+    learn_units,
     resolve_limits,
 )
 from ..folds import rows_by_number
@@ -214,6 +216,7 @@ def stability_selection(
     model._validate_params()
     check_scalar(n_pairs, "n_pairs", Integral, min_val=1)
     X, outcome, _ = check_rows(model, X, y, sample_weight, strata, stratum_weights)
+    units = learn_units(model, X, outcome.weight)
     restrictions = resolve_limits(model)
     n_fixed = restrictions.count(restrictions.fixed)
     d = X.shape[1]
@@ -221,7 +224,10 @@ def stability_selection(
     if n_fixed == k:
         raise InputError(f"always_include names {k} columns, which leaves none of k={k} to choose")
     _check_halves(outcome.positive, getattr(model, "classes_", None))
-    units, cell = _units_to_halve(outcome.positive, outcome.strata)
+    table = basis_of(X, units)
+    columns_of_basis = np.arange(d) if units is None else units.columns
+    of_basis = restrictions.spread(columns_of_basis)
+    halved, cell = _units_to_halve(outcome.positive, outcome.strata)
     cells = [members for _, members in rows_by_number(cell)]
 
     ks = np.arange(max(1, n_fixed), k + 1)
@@ -231,12 +237,13 @@ def stability_selection(
     pairs = []
     for pair in run(
         delayed(_supports_of_pair)(
-            X,
+            table,
             outcome,
-            [np.flatnonzero(np.isin(units, half)) for half in complementary_halves(cells, seed)],
+            [np.flatnonzero(np.isin(halved, half)) for half in complementary_halves(cells, seed)],
             ks,
             float(alpha),
-            restrictions,
+            of_basis,
+            columns_of_basis,
         )
         for seed in seeds.tolist()
     ):
@@ -305,8 +312,9 @@ def _supports_of_pair(
     ks: Indices,
     alpha: float,
     restrictions: Restrictions,
+    columns: Indices,
 ) -> list[list[Indices]]:
-    """Columns chosen from each half, for every k."""
+    """Columns chosen from each half, for every k, given which each column of X belongs to."""
     if restrictions.budgets is not None:
         restrictions = replace(restrictions, budgets=restrictions.budgets.repeat(ks.size))
     supports = []
@@ -316,7 +324,7 @@ def _supports_of_pair(
         only_half[rows] = 1.0 if outcome.weight is None else outcome.weight[rows]
         quadratic = outcome.reweighted(only_half).quadratic(X)
         path = path_of_moments(quadratic, ks, np.array([alpha]), restrictions)
-        supports.append([solution.support for solution in path.solutions[0]])
+        supports.append([np.unique(columns[one.support]) for one in path.solutions[0]])
     return supports
 
 

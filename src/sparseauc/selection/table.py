@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..columns import Curve, Encoding, Line
+from ..columns.reading import ReadColumns
 from ..errors import InputError
 from ..limits import Limits
-from ..utils.types import Array, Indices
-from .fitted_list import column_of, rows_of_fit
+from ..utils.arrays import column_of
+from ..utils.types import Array, Indices, Mask
+from .fitted_list import rows_of_fit
 from .stability import StabilityResult
 
 if TYPE_CHECKING:
@@ -50,16 +53,18 @@ def column_table(
 
         - ``rank``: 1 for the largest ``standardised``, by absolute value;
         - ``column``: its name, or its index if the model was fitted without names;
-        - ``coefficient``: per unit of the column;
-        - ``standardised``: per standard deviation of the column;
+        - ``coefficient``: per unit of the column; of a curve its mean slope, of a text the range
+          of its effects;
+        - ``standardised``: per standard deviation of the column; of a curve or a text the standard
+          deviation of its effect;
+        - ``effect``: of a model with curves or texts, what each column counts;
         - ``odds_ratio`` and ``odds_ratio_per_sd``: of a model in log odds, factor of the odds for
-          each unit, or for each doubling of a column of logarithms, as ``odds_ratio_for`` says if
-          there are any; and for each standard deviation. Of a model of times to event,
-          ``hazard_ratio`` and ``hazard_ratio_per_sd``;
+          each unit, NaN of curves and texts, and for each standard deviation. Of a model of times
+          to event, ``hazard_ratio`` and ``hazard_ratio_per_sd``;
         - ``auc``: of the column alone, in its better direction, so at least 0.5; for times to
           event, Harrell's C;
         - ``direction``: "+" if positives have larger values, or rows with an earlier event, "-" if
-          smaller, "" if neither;
+          smaller, "" if neither, and of texts;
         - ``cost``: of a model with costs or a budget; of columns that are paid for
           together, that of the first;
         - ``sign`` and ``family``: of a model with limits on signs or families, "" for none;
@@ -90,39 +95,63 @@ def column_table(
 
     coef = np.asarray(model.coef_[0], np.float64)
     chosen = np.flatnonzero(coef)
+    table = X.values if isinstance(X, ReadColumns) else X
     # One column at a time: nothing of size n × d is made of a sparse table.
-    values = [column_of(X, j) for j in chosen.tolist()]
-    if strata is None:
-        deviations = np.array([value.std() for value in values])
-    else:
-        deviations = np.asarray(model.scale_, np.float64)[chosen]
-    within = [outcome.interval_within(value, strata) for value in values]
-    aucs = np.array([0.5 if one is None else one.auc for one in within])
-    standardised = coef[chosen] * deviations
+    encodings = [model.encodings_[j] for j in chosen.tolist()]
+    pairs = list(zip(encodings, chosen.tolist(), strict=True))
+    values = [_as_counted(one, column_of(table, j)) for one, j in pairs]
+    deviations = np.array([value.std() for value in values])
+    lines = np.array([isinstance(one, Line) for one in encodings], np.bool_)
+    if strata is not None:
+        deviations = np.where(lines, np.asarray(model.scale_, np.float64)[chosen], deviations)
+
+    def area(value: Array) -> float:
+        within = outcome.interval_within(value, strata)
+        return 0.5 if within is None else within.auc
+
+    aucs = np.array([area(value) for value in values])
+    # Of a curve by its numbers, of a text by none.
+    by_number = aucs.copy()
+    for place, (one, j) in enumerate(pairs):
+        if isinstance(one, Curve):
+            by_number[place] = area(one.basis(column_of(table, j))[:, 0])
+        elif not isinstance(one, Line):
+            by_number[place] = 0.5
+    # What curves and levels count is an effect already.
+    per_unit = np.where(lines, coef[chosen], 1.0)
+    standardised = per_unit * deviations
     names = getattr(model, "feature_names_in_", np.arange(coef.size))
-    table = pd.DataFrame(
+    found = pd.DataFrame(
         {
             "column": names[chosen],
             "coefficient": coef[chosen],
             "standardised": standardised,
-            **_ratios(model, chosen, standardised),
+            **_ratios(model, chosen, standardised, lines),
             "auc": np.maximum(aucs, 1.0 - aucs),
-            "direction": np.select([aucs > 0.5, aucs < 0.5], ["+", "-"], ""),
+            "direction": np.select([by_number > 0.5, by_number < 0.5], ["+", "-"], ""),
         }
     )
+    if not lines.all():
+        found["effect"] = [one.words() for one in encodings]
     if hasattr(model, "points_"):
-        table["points"] = model.points_[chosen]
-        table["unit"] = model.units_[chosen]
+        found["points"] = model.points_[chosen]
+        found["unit"] = model.units_[chosen]
     if stability is not None:
-        table["frequency"] = stability.frequency[chosen]
+        found["frequency"] = stability.frequency[chosen]
     order = np.argsort(-np.abs(standardised), kind="stable")
-    _add_limits(table, model, chosen, order)
-    table = table.iloc[order].reset_index(drop=True)
-    table.insert(0, "rank", np.arange(1, chosen.size + 1))
-    return table
+    _add_limits(found, model, chosen, order)
+    found = found.iloc[order].reset_index(drop=True)
+    found.insert(0, "rank", np.arange(1, chosen.size + 1))
+    return found
 
 
-def _ratios(model: Any, chosen: Indices, standardised: Array) -> dict[str, Any]:
+def _as_counted(encoding: Encoding, values: Array) -> Array:
+    """Return a column of numbers with missing ones replaced, and the effects of any other."""
+    basis = encoding.basis(values)
+    return basis[:, 0] if isinstance(encoding, Line) else basis @ np.array(encoding.coef)
+
+
+def _ratios(model: Any, chosen: Indices, standardised: Array, lines: Mask) -> dict[str, Any]:
     """Odds or hazard ratios of the chosen columns by heading; none of other scores."""
     hazards = getattr(model, "hazards_", None)
     if not hasattr(model, "platt_") and (hazards is None or hazards.slope == 0):
@@ -130,17 +159,9 @@ def _ratios(model: Any, chosen: Indices, standardised: Array) -> dict[str, Any]:
     name = "odds_ratio" if hazards is None else "hazard_ratio"
     slope = 1.0 if hazards is None else hazards.slope
     coef = slope * np.asarray(model.coef_[0], np.float64)[chosen]
-    offsets = getattr(model, "log_offsets_", None)
-    logged = np.zeros(chosen.size, np.bool_)
-    if offsets is not None:
-        logged = ~np.isnan(np.asarray(offsets, np.float64)[chosen])
-    ratios: dict[str, Any] = {}
     with np.errstate(over="ignore"):
-        ratios[name] = np.exp(coef * np.where(logged, np.log(2.0), 1.0))
-        if logged.any():
-            ratios[f"{name}_for"] = np.where(logged, "doubling", "unit")
-        ratios[f"{name}_per_sd"] = np.exp(slope * standardised)
-    return ratios
+        per_unit = np.where(lines, np.exp(coef), np.nan)
+        return {name: per_unit, f"{name}_per_sd": np.exp(slope * standardised)}
 
 
 def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices) -> None:

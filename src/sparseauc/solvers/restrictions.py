@@ -5,6 +5,7 @@ from typing import Self
 
 import numpy as np
 
+from ..errors import InputError
 from ..utils.types import Array, Indices, Mask
 from .exchange.limits import ExchangeLimits
 
@@ -44,6 +45,25 @@ class Restrictions:
     def without_fixed(self, lost: Indices) -> Self:
         """The same, where some fixed columns leave their places and costs to others."""
         return replace(self, fixed=np.setdiff1d(self.fixed, lost)) if lost.size else self
+
+    def spread(self, columns: Indices) -> Self:
+        """The same for a basis, given the column that each column of it belongs to.
+
+        What belongs to one column is a group.
+        """
+        if np.unique(columns).size == columns.size:
+            return self
+        if self.families is not None or self.signs is not None:
+            raise InputError(
+                "families and signs are of columns of numbers that count as lines: leave out text "
+                "of more than two levels, and set curves=False"
+            )
+        return replace(
+            self,
+            fixed=np.flatnonzero(np.isin(columns, self.fixed)),
+            excluded=np.flatnonzero(np.isin(columns, self.excluded)),
+            groups=columns if self.groups is None else self.groups[columns],
+        )
 
     def masks(self, d: int) -> Mask:
         """Which of d columns are fixed, and which are excluded, of shape (2, d)."""

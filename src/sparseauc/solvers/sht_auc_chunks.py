@@ -59,7 +59,7 @@ class TrainingChunks(TrainingSet):
 
     def scores(self, w: SparseVector) -> Floats:
         """Compute w·x for all rows."""
-        return score_chunks(self.X, w.dense(self.n_features), self.dtype.type(0))
+        return score_chunks(self.X, w.dense(self.n_features))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from .optional import import_optional
+from .types import Array
 
 # Share of a GPU's free memory that rows may fill: the rest is for the models and for products.
 _SHARE = 0.8
@@ -80,3 +81,9 @@ def usable_bytes(device: Any) -> int:
     # What the allocator holds without using it is free, too.
     free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return int(_SHARE * free)
+
+
+def column_of(X: Any, j: int) -> Array:
+    """Return one column, dense and in double precision."""
+    part = X[:, [j]]
+    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64).ravel()

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sparseauc.utils.text import either
-
 from . import _options as options
 from ._options import fitting
 
@@ -66,12 +64,8 @@ class Fitting:
         list[str] | None,
         fitting(
             metavar="NAME=VALUE",
-            help="How values are transformed. clip=X clips a share of "
-            "them at each end of a column, such as 0.05; log=always takes logarithms of skewed "
-            "columns of numbers of 0 or more; by default (auto) both are done where they raise the "
-            "cross-validated AUC, and with none they are not. cut=deciles cuts numbers into "
-            "columns of 0 and 1, such as age > 60, so that totals of --points are whole numbers. "
-            "Can be repeated.",
+            help="How values are transformed. cut=deciles cuts numbers into "
+            "columns of 0 and 1, such as age > 60, so that totals of --points are whole numbers.",
         ),
     ] = None
     points: Annotated[
@@ -113,35 +107,17 @@ class Fitting:
         if given.pop("quick"):
             given |= {"folds": 0, "stability_pairs": 0}
         given.pop("transform", None)
-        given |= _read_columns(self.columns) | {"limits": limits} | self.transforms()
-        given.pop("cut")
+        given |= _read_columns(self.columns) | {"limits": limits}
         return FitSettings(**given)
 
-    def transforms(self) -> dict[str, Any]:
-        """Return how numbers are clipped and logged, and whether they are cut."""
-        names = ("clip", "log", "cut")
-        given = options.read_assignments(self.transform or (), "--transform", names)
-        logs = {"auto": "auto", "always": True, "none": False}
-        log = _one_of("log", given.get("log", "auto"), logs)
-        cut = _one_of("cut", given.get("cut", "none"), {"deciles": True, "none": False})
-        clip = given.get("clip", "auto")
-        if clip in ("auto", "none"):
-            return {"clip": None if clip == "none" else clip, "log": log, "cut": cut}
-        try:
-            share = float(clip)
-        except ValueError:
-            share = 0.0
-        if not 0 < share < 0.5:
-            raise typer.BadParameter(
-                f"--transform: clip is auto, none or a share between 0 and 0.5, not {clip!r}"
-            )
-        return {"clip": share, "log": log, "cut": cut}
-
-
-def _one_of(name: str, value: str, known: Mapping[str, Any]) -> Any:
-    if value not in known:
-        raise typer.BadParameter(f"--transform: {name} is {either([*known])}, not {value!r}")
-    return known[value]
+    @property
+    def cuts(self) -> bool:
+        """Return whether numbers are cut at their deciles."""
+        given = options.read_assignments(self.transform or (), "--transform", ("cut",))
+        cut = given.get("cut", "none")
+        if cut not in ("deciles", "none"):
+            raise typer.BadParameter(f"--transform: cut is deciles or none, not {cut!r}")
+        return cut == "deciles"
 
 
 def _read_columns(given: str | None) -> dict[str, Any]:
@@ -200,7 +176,7 @@ def fit_command(
 
         settings = how.settings(training.exclude)
         ready = read_table(table, training, text_file, settings.limits)
-        fit = fit_table(cut_numbers(ready) if how.transforms()["cut"] else ready, settings, advance)
+        fit = fit_table(cut_numbers(ready) if how.cuts else ready, settings, advance)
         if out is not None:
             contents[out] = model_bytes(fit.card)
         if report is not None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from sparseauc.defaults import CLIP
 from sparseauc.limits import Limits
 
 from ..fit_result import FitResult
@@ -47,14 +46,10 @@ def describe_method(fit: FitResult) -> list[str]:
 
 def _describe_score(fit: FitResult, say: Words) -> str:
     classifier = fit.classifier
-    share = getattr(classifier, "clip", None)
     on_list: Limits = getattr(classifier, "limits", None) or Limits()
     return say(
         "score",
         ours=chooses_by_exchanges(classifier),
-        clip=CLIP if share == "auto" else share,
-        clip_chosen=share == "auto",
-        log_chosen=getattr(classifier, "log", None) == "auto",
         limits=list(on_list.describe(fit.table.columns)),
         budget=getattr(classifier, "budget_", on_list.budget),
     )

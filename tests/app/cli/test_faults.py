@@ -95,10 +95,7 @@ def test_a_suggested_command_replaces_options():
     )
 
 
-def test_no_job_and_clipped_points_are_refused(folder):
+def test_no_job_is_refused(folder):
     none = fit(folder, "--jobs", 0, out="j.json")
     assert none.exit_code == 2
     assert "--jobs must be a number other than 0" in none.output
-    points = fit(folder, "--points", 5, "--transform", "clip=0.1", out="j.json")
-    assert points.exit_code == 3
-    assert "leave out --transform, or give clip=none" in points.output

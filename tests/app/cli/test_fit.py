@@ -54,35 +54,6 @@ def test_a_short_list_a_model_and_exit_code_0(table, tmp_path):
     assert loaded.summary["source"] == "table.csv"
 
 
-@pytest.mark.slow
-def test_clipping(table, tmp_path):
-    """A few values in the wrong unit change neither the list nor its AUC."""
-    wrong = FRAME.drop(columns="patient")
-    wrong.loc[::40, ["x0", "x1"]] *= 1000
-    spoiled = tmp_path / "spoiled.csv"
-    wrong.to_csv(spoiled, index=False)
-    told = {
-        clip: json.loads(
-            run(spoiled, "-t", "outcome", "--quick", "--transform", f"clip={clip}", "--json").stdout
-        )
-        for clip in ("auto", "none", "0.1")
-    }
-    assert set(told["auto"]["clip"]) == {"x0", "x1"} <= set(told["0.1"]["clip"])
-    assert told["none"]["clip"] == {}
-    assert told["auto"]["training_auc"] > told["none"]["training_auc"] + 0.02
-    shown = run(spoiled, "-t", "outcome", *FAST, "--transform", "clip=0.1").stdout
-    title = "2 columns, ridge 1, logistic coefficients (ridge 0.5), in log odds, values clipped"
-    assert title in shown
-    assert (
-        "clip is auto, none or a share"
-        in run(table, "-t", "outcome", "--transform", "clip=0.5").stderr
-    )
-    page = tmp_path / "report.html"
-    run(spoiled, "-t", "outcome", *FAST, "--transform", "clip=0.1", "--report", page)
-    for words in ("extreme values clipped as", "were set to that quantile"):
-        assert words in page.read_text()
-
-
 def test_every_line_fits_a_plain_terminal(table):
     lines = run(table, "-t", "outcome", "-k", 2, "--alpha", 1).stdout.splitlines()
     columns = [line for line in lines if re.match(r" *\d  x\d", line)]

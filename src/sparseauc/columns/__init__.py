@@ -1,0 +1,45 @@
+"""Columns as units: what each counts as, learned from training rows.
+
+``Line`` is a number, ``Curve`` a number whose effect bends, ``Levels`` a text. Each says what it
+learns, its basis, its effect at a value, its words and its formula; see
+:mod:`sparseauc.columns.base`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import InputError
+from .base import Encoding, Piece, Pieces, Table
+from .curve import Curve
+from .levels import Levels
+from .line import Line
+from .reading import as_texts
+
+__all__ = [
+    "Curve",
+    "Encoding",
+    "Levels",
+    "Line",
+    "Piece",
+    "Pieces",
+    "Table",
+    "as_texts",
+    "encoding_from_dict",
+]
+
+_KINDS: dict[str, type[Encoding]] = {one.kind: one for one in (Line, Curve, Levels)}
+
+
+def encoding_from_dict(saved: Mapping[str, Any]) -> Encoding:
+    """Make the encoding that :meth:`Encoding.as_dict` has written."""
+    content = dict(saved)
+    kind = content.pop("kind", None)
+    if kind not in _KINDS:
+        raise InputError(f"a column is of kind {kind!r}: known are {', '.join(_KINDS)}")
+    absent = {"low": float("-inf"), "high": float("inf"), "missing": float("nan")}
+    for name, value in content.items():
+        if value is None:
+            content[name] = absent[name]
+        elif isinstance(value, list):
+            content[name] = tuple(float("nan") if one is None else one for one in value)
+    return _KINDS[kind](**content)

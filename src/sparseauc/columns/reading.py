@@ -1,0 +1,211 @@
+"""Read the columns of a data frame as numbers: texts as numbers of their levels."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InputError
+from ..utils.types import Array, Indices
+
+# Texts with more levels are refused, unless rows are so many for each.
+MOST_LEVELS = 20
+ROWS_A_LEVEL = 20
+
+Holds = Literal["number", "boolean", "text"]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadColumns:
+    """Columns as numbers, NaN where missing.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, d)
+        Texts are numbers of their level.
+    levels : dict of int to tuple of str
+        Levels of the columns of texts, sorted.
+    booleans : frozenset of int
+        Columns of true and false.
+    """
+
+    values: npt.NDArray[Any]
+    levels: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    booleans: frozenset[int] = frozenset()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        n, d = self.values.shape
+        return n, d
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the values."""
+        return self.values.dtype
+
+    def __getitem__(self, rows: Indices) -> Self:
+        """Take some of the rows, and the levels that these have."""
+        values = self.values[rows]
+        levels = {}
+        for j, known in self.levels.items():
+            column = values[:, j]
+            given = ~np.isnan(column)
+            there, column[given] = np.unique(column[given], return_inverse=True)
+            levels[j] = tuple(known[place] for place in there.astype(np.int64).tolist())
+        return replace(self, values=values, levels=levels)
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a data frame of pandas or polars."""
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_series"))
+
+
+def read_table(
+    frame: Any,
+    known: Mapping[int, tuple[str, ...]] | None = None,
+    only: Collection[int] | None = None,
+) -> ReadColumns:
+    """Read the columns of a data frame.
+
+    Parameters
+    ----------
+    frame : data frame of pandas or polars
+    known : dict of int to tuple of str, optional
+        Levels that columns of texts had in a fit: all others are numbers.
+    only : collection of int, optional
+        Columns to read; others are missing.
+    """
+    n, d = frame.shape
+    values = np.full((n, d), np.nan, _common_type(frame))
+    levels = {}
+    booleans = set()
+    for j in range(d) if only is None else only:
+        column = _column_of(frame, j)
+        name = frame.columns[j]
+        holds = _what_it_holds(column, name) if known is None or j not in known else "text"
+        if holds != "text":
+            values[:, j] = _as_numbers(column)
+            booleans |= {j} if holds == "boolean" else set()
+            continue
+        texts = as_texts(column)
+        if known is None:
+            levels[j] = tuple(sorted({text for text in texts if text is not None}))
+            _check_levels(name, len(levels[j]), n)
+        elif j in known:
+            levels[j] = known[j]
+        else:
+            raise InputError(f"column {str(name)!r} holds text, and was numbers in the fit")
+        values[:, j] = number_texts(texts, levels[j])
+    return ReadColumns(values, levels, frozenset(booleans))
+
+
+def number_texts(texts: Iterable[str | None], levels: tuple[str, ...]) -> Array:
+    """Number texts by their level, NaN for those that are missing or unknown."""
+    number: dict[str | None, float] = {level: place for place, level in enumerate(levels)}
+    return np.array([number.get(text, np.nan) for text in texts], np.float64)
+
+
+def as_texts(values: Iterable[Any]) -> npt.NDArray[np.object_]:
+    """Return values as a person would write them, without blanks around; None where missing.
+
+    Whole numbers have no point: where a value is missing, pandas makes 1.0 of 1.
+    """
+    texts = [_as_text(value) for value in values]
+    found = np.empty(len(texts), dtype=object)
+    found[:] = texts
+    return found
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None or value is _missing_of_pandas() or value != value:  # NaN
+        return None
+    if isinstance(value, bytes):
+        text = value.decode("utf-8", "replace")
+    elif isinstance(value, float | np.floating) and float(value).is_integer():
+        text = str(int(value))
+    else:
+        text = str(value)
+    return text.strip() or None
+
+
+def _missing_of_pandas() -> Any:
+    """``pd.NA``, which has no truth value, if pandas is there."""
+    pandas = sys.modules.get("pandas")
+    return None if pandas is None else pandas.NA
+
+
+def _column_of(frame: Any, j: int) -> Any:
+    return frame.iloc[:, j] if hasattr(frame, "iloc") else frame.to_series(j)
+
+
+def _what_it_holds(column: Any, name: Any) -> Holds:
+    """Return what a column holds; dates and the like are refused."""
+    found = _in_pandas(column) if hasattr(column, "iloc") else _in_polars(column)
+    if found is None:
+        raise InputError(
+            f"column {str(name)!r} holds {column.dtype}: give numbers or text, such as the days "
+            "since a date, or drop it"
+        )
+    return found
+
+
+def _in_pandas(column: Any) -> Holds | None:
+    from pandas.api import types
+
+    if isinstance(column.dtype, types.pandas_dtype("category").__class__):
+        return "text"
+    if types.is_bool_dtype(column.dtype):
+        return "boolean"
+    if types.is_numeric_dtype(column.dtype) and not types.is_complex_dtype(column.dtype):
+        return "number"
+    kinds: dict[str, Holds] = {
+        "string": "text",
+        "mixed-integer": "text",
+        "categorical": "text",
+        "boolean": "boolean",
+        **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal"), "number"),
+        "empty": "number",
+    }
+    return kinds.get(types.infer_dtype(column, skipna=True))
+
+
+def _in_polars(column: Any) -> Holds | None:
+    kind = column.dtype
+    if kind.is_numeric() or str(kind) == "Null":
+        return "number"
+    if str(kind) == "Boolean":
+        return "boolean"
+    return "text" if str(kind).startswith(("String", "Categorical", "Enum")) else None
+
+
+def _common_type(frame: Any) -> type:
+    """Single precision if all floating-point numbers are, and none are of another type."""
+    kinds = {str(kind).lower() for kind in frame.dtypes}
+    texts = ("float32", "bool", "str", "object", "cat", "enum")
+    single = "float32" in kinds and all(kind.startswith(texts) for kind in kinds)
+    return np.float32 if single else np.float64
+
+
+def _as_numbers(column: Any) -> Array:
+    if hasattr(column, "iloc"):
+        found = column.to_numpy(np.float64, na_value=np.nan)
+    else:
+        import polars
+
+        found = column.cast(polars.Float64).to_numpy()
+    return np.asarray(found, np.float64)
+
+
+def _check_levels(name: Any, n_levels: int, n: int) -> None:
+    most = max(MOST_LEVELS, n // ROWS_A_LEVEL)
+    if n_levels > most:
+        raise InputError(
+            f"column {str(name)!r} has {n_levels} different texts in {n} rows, and may have {most} "
+            "levels: give similar ones one name, or drop it"
+        )
