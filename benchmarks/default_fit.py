@@ -6,7 +6,7 @@ Besides the ordinary tables of ``peer_tables.py`` there is a table of 10 000 row
 positives. Two tables of genes are compared with f6e2f2a: ``--tables colon shipp``.
 """
 
-from common import RESULTS, machine  # isort: skip
+from common import HERE, machine  # isort: skip
 
 import argparse
 import json
@@ -119,7 +119,7 @@ def write_report(arguments, before, after):
     text = "\n".join(lines) + "\n"
     print(text)
     name = "default_fit" if ordinary else "default_fit_wide"
-    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+    (HERE / "results" / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def _verdict(ratio, name):

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
-from gpu import read_bandwidth, seconds
 from sparseauc import SparseAUCClassifierCV
 from sparseauc.chunks import DeviceChunks
 from sparseauc.defaults import ALPHAS, WIDE_ALPHAS
@@ -39,6 +38,25 @@ class TimedChunks(DeviceChunks):
         self.seconds += time.perf_counter() - start
         self.whole += columns is None
         return state
+
+
+def seconds(function):
+    """Time of a call until the device has done all of it, and what it returns."""
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    result = function()
+    torch.cuda.synchronize()
+    return time.perf_counter() - start, result
+
+
+def read_bandwidth():
+    """Bytes a second that a reduction of 8 GB reads."""
+    table = torch.randn(20_000, 100_000, device="cuda")
+    best = np.inf
+    for reduce in (torch.sum, torch.amax, lambda t: t.sum(1), lambda t: t.sum(0)):
+        for _ in range(5):
+            best = min(best, seconds(lambda reduce=reduce: reduce(table))[0])
+    return table.nbytes / best
 
 
 def compare(n, d, bandwidth):

@@ -12,7 +12,7 @@ Seeds of the outer folds and draws start at 4000 (ordinary tables), 2000 (genes)
 and 1000, and on other draws.
 """
 
-from common import RESULTS, machine  # isort: skip
+from common import HERE, machine  # isort: skip
 
 import argparse
 import json
@@ -272,7 +272,7 @@ def _left_out(methods, known):
 def _write(name, lines):
     text = "\n".join(lines) + "\n"
     print(text)
-    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+    (HERE / "results" / f"{name}.md").write_text(text, encoding="utf-8")
 
 
 def _difference(of_methods, peer):

@@ -18,7 +18,7 @@ GUSTO-I two draws of 6,000 training rows, judged on all others. The tables are i
 are not named there, so that this list is not refitted.
 """
 
-from common import RESULTS, machine, report  # isort: skip
+from common import HERE, machine, report  # isort: skip
 
 import argparse
 import os
@@ -155,7 +155,7 @@ def published_columns(table, published):
 
 def measured():
     """Rows of the file of results, of an earlier run."""
-    path = RESULTS / "published_lists.md"
+    path = HERE / "results" / "published_lists.md"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return [row for row in rows if row[0] in TABLES]

@@ -5,7 +5,7 @@ judged by Harrell's C on rows it never saw; scaling and imputation are learned o
 Tables: 16 of PyPI's ``SurvSet``. It needs ``pip install SurvSet scikit-survival abess``.
 """
 
-from common import RESULTS, machine  # isort: skip
+from common import HERE, machine  # isort: skip
 
 import argparse
 import json
@@ -394,7 +394,7 @@ def main():
     if needed <= set(arguments.methods) and complete:
         last = arguments.seed + arguments.repeats - 1
         seeds = f"{arguments.repeats} × 5 folds, seeds {arguments.seed} to {last}, DLBCL 1 × 5"
-        (RESULTS / "survival.md").write_text(report(found, seeds))
+        (HERE / "results" / "survival.md").write_text(report(found, seeds), encoding="utf-8")
     else:
         for name, methods in found.items():
             for method, folds in methods.items():

@@ -233,8 +233,8 @@ def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers_wide.md") -
 
 def sample_report() -> str:
     """Return the report on the demo's cohort, a page of HTML."""
-    from sparseauc import report
     from sparseauc.datasets import make_patients
+    from sparseauc_app import report
     from sparseauc_app.cli.demo import NEW, PATIENTS
 
     with tempfile.TemporaryDirectory() as folder:
