@@ -22,7 +22,15 @@ from sparseauc.columns.reading import read_table
 from sparseauc.columns.units import Units
 from sparseauc.errors import InputError
 from sparseauc.metrics import fast_auc
-from sparseauc.selection import column_table, nested_scores, point_score, stability_selection
+from sparseauc.selection import (
+    column_table,
+    near_equal_lists,
+    nested_scores,
+    point_score,
+    replacements,
+    stability_selection,
+)
+from sparseauc.selection.fitted_list import FittedList
 
 N = 240
 
@@ -252,3 +260,37 @@ def test_a_line_keeps_what_it_learned():
     (line,) = model.encodings_.values()
     values = np.sort(FRAME["straight"])
     assert line == Line(values[N // 2 - 1], values[0], values[-1], "number", line.coef)
+
+
+@pytest.mark.parametrize("name", ["cv of curves", "list with a curve", "times cv"])
+def test_exchanges_of_units_are_those_of_every_list_solved_anew(name):
+    model = fit(MODELS[name], FRAME)
+    y = TIMES if name == "times cv" else Y
+    fitted = FittedList.from_model(model, FRAME, y)
+    before, after = fitted.exchanges(fitted.support)
+    assert before == pytest.approx(fitted.solution(fitted.support).objective)
+    for place, column in enumerate(fitted.support):
+        rest = fitted.support[fitted.support != column]
+        for j in range(FRAME.shape[1]):
+            if j in fitted.support:
+                assert after[place, j] == np.inf
+            else:
+                expected = fitted.solution(np.sort(np.append(rest, j))).objective
+                assert after[place, j] == pytest.approx(expected)
+    table = replacements(model, FRAME, y, n_best=2)
+    assert set(table["column"]) <= set(model.get_feature_names_out())
+    assert not set(table["replacement"]) & set(model.get_feature_names_out())
+    assert (table["objective_change"] > -1e-12).all()
+    near = near_equal_lists(model, FRAME, y, within=0.5)
+    assert len(near.lists) > 1
+    assert {len(one) for one in near.lists} == {len(model.encodings_)}
+    assert set(near.lists[0]) == set(model.get_feature_names_out())
+
+
+def test_costs_in_the_table_are_of_columns():
+    limits = Limits(costs={name: 1.0 + j for j, name in enumerate(FRAME.columns)})
+    model = SparseAUCClassifierCV(ks=[3], alphas=[1.0], curves=True, limits=limits).fit(FRAME, Y)
+    table = column_table(model, FRAME, Y).set_index("column")
+    for name, cost in table["cost"].items():
+        assert cost == 1.0 + FRAME.columns.get_loc(name)
+    assert model.cost_ == table["cost"].sum()

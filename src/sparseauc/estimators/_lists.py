@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -78,7 +78,7 @@ class FittedLimits:
     alpha : float
         The ridge.
     restrictions : Restrictions
-        Of the basis, without required columns that can have no coefficient.
+        Of the columns of the table, without required ones that can have no coefficient.
     """
 
     alpha: float
@@ -308,7 +308,6 @@ def record_list(
     model.objective_ = found.objective
     model.scale_ = found.scale if units is None else units.leading(found.scale)
     model._units = units
-    model._fitted = FittedLimits(float(alpha), found.restrictions)
     in_basis = np.flatnonzero(found.coef)
     if in_basis.size == 0:
         warnings.warn(
@@ -320,7 +319,13 @@ def record_list(
     if found.restrictions.costs is not None:
         model.cost_ = found.restrictions.cost_of(in_basis)
     chosen = in_basis if units is None else np.unique(units.columns[in_basis])
-    model.not_included_ = resolve_limits(model).lost(chosen, np.ones(chosen.size))
+    restrictions = resolve_limits(model)
+    model.not_included_ = restrictions.lost(chosen, np.ones(chosen.size))
+    model._fitted = FittedLimits(float(alpha), found.restrictions)
+    if units is not None:
+        own = restrictions.without_fixed(model.not_included_)
+        own = replace(own, budgets=found.restrictions.budgets)
+        model._fitted = FittedLimits(float(alpha), own)
     if np.isin(model.not_included_, known).all():
         return
     names = getattr(model, "feature_names_in_", np.arange(model.n_features_in_))

@@ -16,7 +16,6 @@ from ..estimators import (
     SparseConcordanceCV,
     apply_fitted_strata,
     basis_of,
-    refuse_units,
 )
 from ..moments.base import Quadratic, StandardisedGram
 from ..outcome import Outcome
@@ -39,12 +38,14 @@ class FittedList:
 
     Attributes
     ----------
-    X : ndarray or CSR of shape (n, d)
-        As the model takes columns: missing values are replaced.
+    X : ndarray or CSR of shape (n, p)
+        Basis of the rows: the columns, unless they have missing values, or are curves or texts.
+    columns : ndarray of int of shape (p,)
+        Column of the table of each column of the basis.
     outcome : Outcome
         Of the rows, with their weights and strata.
     gram : StandardisedGram
-        Of the rows.
+        Of the basis.
     support : ndarray of int
         The chosen columns, ascending.
     alpha : float
@@ -60,6 +61,7 @@ class FittedList:
     """
 
     X: Any
+    columns: Indices
     outcome: Outcome
     gram: StandardisedGram
     support: Indices
@@ -89,7 +91,6 @@ class FittedList:
                 f"model must be a {names} or {EXCHANGE_MODELS[-1].__name__}, got "
                 f"{type(model).__name__}"
             )
-        refuse_units(model, "this")
         table, outcome, counted = rows_of_fit(model, X, y, sample_weight)
         X = basis_of(table, model._units)
         support = np.flatnonzero(model.coef_[0])
@@ -97,10 +98,13 @@ class FittedList:
             raise ExchangeError("the model chose no column: all are constant, or not allowed")
         outcome = apply_fitted_strata(model, outcome, X, counted.take(strata, "strata"))
         gram = StandardisedGram(outcome.quadratic(X))
-        _check_same_rows(model, gram.scale, weighted=sample_weight is not None)
+        scale = gram.scale if model._units is None else model._units.leading(gram.scale)
+        _check_same_rows(model, scale, weighted=sample_weight is not None)
         restrictions = model._fitted.restrictions
+        units = model._units
         return cls(
             X=X,
+            columns=np.arange(model.n_features_in_) if units is None else units.columns,
             outcome=outcome,
             gram=gram,
             support=support,
@@ -124,9 +128,19 @@ class FittedList:
             weight *= self.outcome.weight
         return self.outcome.reweighted(weight).quadratic(values)
 
+    @property
+    def single(self) -> bool:
+        """Whether every column has one number only."""
+        return self.columns.size == self.names.size
+
+    def in_basis(self, support: Indices) -> Indices:
+        """Return the columns of the basis of some columns."""
+        return support if self.single else np.flatnonzero(np.isin(self.columns, support))
+
     def solution(self, support: Indices) -> Solution:
         """Least loss with ridge on some columns."""
         gram = self.gram
+        support = self.in_basis(support)
         return solve_on(gram.block(support, support), gram.delta[support], support, self.alpha)
 
     def coef(self, support: Indices) -> Array:
@@ -135,12 +149,53 @@ class FittedList:
 
     def allows(self, support: Indices) -> bool:
         """Return whether a list is feasible, as the model's is."""
-        return self.restrictions.allows(support) and self.restrictions.right_signs(
-            support, self.coef(support)
-        )
+        allowed = self.restrictions.allows(support)
+        if self.restrictions.signs is None:
+            return allowed
+        return allowed and self.restrictions.right_signs(support, self.coef(support))
+
+    def exchanges(self, support: Indices) -> tuple[float, Array]:
+        """Objective of a list, and after each exchange of a column with another, (k, d).
+
+        Infinity where the exchange is not possible.
+        """
+        gram = self.gram
+        if self.single:
+            gram.fetch(support)
+            rows = gram.kept_rows[gram.positions(support)]
+            return exchange_table(gram, rows, support, self.alpha, self.restrictions)
+        chosen = self.in_basis(support)
+        rows = gram.rows(chosen)
+        allowed = self.restrictions.allowed_swaps(support, np.arange(self.names.size))
+        after = np.full((support.size, self.names.size), np.inf)
+        for place, column in enumerate(support.tolist()):
+            kept = self.columns[chosen] != column
+            possible = np.flatnonzero(allowed[place])
+            others = np.setdiff1d(possible, [*support, *self.restrictions.excluded])
+            after[place, others] = self._objectives_with(chosen[kept], rows[kept], others)
+        return self.solution(support).objective, after
+
+    def _objectives_with(self, basis: Indices, rows: Array, others: Indices) -> Array:
+        """Objective of a list with each of some other columns, given the rows of H of its basis."""
+        gram = self.gram
+        H = rows[:, basis] + self.alpha * np.eye(basis.size)
+        T = np.linalg.solve(H, rows)
+        w = np.linalg.solve(H, -gram.delta[basis])
+        gradient = gram.delta + w @ rows
+        found = np.empty(others.size)
+        for number, column in enumerate(others.tolist()):
+            own = self.in_basis(np.array([column]))
+            left = gram.block(own, own) + self.alpha * np.eye(own.size) - rows[:, own].T @ T[:, own]
+            # What others explain, or what is constant, takes no part.
+            takes_part = left.diagonal() > dependence_tolerance(gram.precision)
+            own = own[takes_part]
+            left = left[np.ix_(takes_part, takes_part)]
+            step = np.linalg.lstsq(left, gradient[own], rcond=None)[0]
+            found[number] = 1.0 + gram.delta[basis] @ w - gradient[own] @ step
+        return found
 
     def values(self, columns: Indices) -> Array:
-        """Some columns, dense and in double precision."""
+        """Some columns of the basis, dense and in double precision."""
         return np.column_stack([column_of(self.X, j) for j in columns.tolist()])
 
 

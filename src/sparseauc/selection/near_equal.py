@@ -12,7 +12,7 @@ from sklearn.utils import check_scalar
 from ..errors import InputError
 from ..solvers.near_optimal import supports_below
 from ..utils.types import Array, Indices, Mask
-from .fitted_list import FittedList, exchange_table
+from .fitted_list import FittedList
 
 # Objectives, which are 1 without columns, are known this well.
 _ROUNDING = 1e-10
@@ -71,9 +71,9 @@ def near_equal_lists(
 ) -> NearEqualLists:
     """Find lists of the same length whose objective is within a share of the best.
 
-    Up to some hundred columns all lists are settled, by the search that proves certificates.
-    Otherwise, and where there are more than ``most``, lists are found by exchanges of one column at
-    a time, the best first.
+    Up to some hundred columns all lists are settled, by the search that proves certificates, if all
+    columns count as numbers. Otherwise, and where there are more than ``most``, lists are found by
+    exchanges of one column at a time, the best first.
 
     Parameters
     ----------
@@ -121,7 +121,9 @@ def near_equal_lists(
 def lists_near(fitted: FittedList, within: float, most: int, operations: float) -> NearEqualLists:
     """Find lists near a checked one; see :func:`near_equal_lists`."""
     start = fitted.solution(fitted.support).objective
-    supports = _all_lists(fitted, start * (1 + within), most, operations)
+    supports = None
+    if fitted.single:
+        supports = _all_lists(fitted, start * (1 + within), most, operations)
     complete = supports is not None
     if supports is None:
         supports = _lists_by_exchanges(fitted, start, within, most)
@@ -164,7 +166,6 @@ def _lists_by_exchanges(
     fitted: FittedList, start: float, within: float, most: int
 ) -> list[Indices]:
     """Lists near the best one, from list to list by exchanges of one column, the best first."""
-    gram = fitted.gram
     best = start
     first = tuple(fitted.support.tolist())
     seen = {first}
@@ -176,14 +177,7 @@ def _lists_by_exchanges(
             break
         support = np.array(columns, np.int64)
         done.append(support)
-        gram.fetch(support)
-        _, after = exchange_table(
-            gram,
-            gram.kept_rows[gram.positions(support)],
-            support,
-            fitted.alpha,
-            fitted.restrictions,
-        )
+        _, after = fitted.exchanges(support)
         after[np.isin(support, fitted.restrictions.fixed)] = np.inf
         best = min(best, float(after.min()))
         # No more than these can be among the best of all.

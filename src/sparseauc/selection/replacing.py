@@ -13,7 +13,7 @@ from ..folds import Split, SplitPlan
 from ..moments.base import StandardisedGram
 from ..solvers.signed import minimise_signed
 from ..utils.types import Array, Indices
-from .fitted_list import FittedList, exchange_table
+from .fitted_list import FittedList
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,8 +107,9 @@ def best_replacements(
     found = _find_exchanges(fitted, n_best, origins)
     leaving = support[[place for place, _ in found.pairs]] if found.pairs else support[:0]
     joining = np.array([j for _, j in found.pairs], np.int64)
+    # Of a curve its numbers, of a text its first level.
     used = np.unique(np.concatenate(found.lists))
-    values = fitted.values(used)
+    values = fitted.values(np.searchsorted(fitted.columns, used))
     aucs, variances = judge_lists(fitted, found.lists, splits)
     change = (aucs[:, 1:] - aucs[:, :1]).mean(axis=0)
     # Repeats validate the same rows again, and tell no more.
@@ -147,11 +148,8 @@ def _find_exchanges(
     fitted: FittedList, n_best: int, origins: npt.NDArray[Any] | None
 ) -> _Exchanges:
     """Find the exchanges of each column of a list that raise the objective least."""
-    gram = fitted.gram
     support = fitted.support
-    objective, after = exchange_table(
-        gram, gram.rows(support), support, fitted.alpha, fitted.restrictions
-    )
+    objective, after = fitted.exchanges(support)
     if origins is not None:
         after = np.where(origins[support][:, None] == origins, np.inf, after)
     after[np.isin(support, [*fitted.kept, *fitted.restrictions.fixed])] = np.inf
@@ -173,9 +171,10 @@ def judge_lists(
 
     Returns AUCs, (n_splits, n_lists), and variances of their changes from the first list.
     """
+    lists = [fitted.in_basis(one) for one in lists]
     used = np.unique(np.concatenate(lists))
     values = fitted.values(used)
-    signs = fitted.restrictions.signs_of(used)
+    signs = fitted.restrictions.signs_of(fitted.columns[used])
     lists = [np.searchsorted(used, one) for one in lists]
     aucs = np.empty((len(splits), len(lists)))
     variances = np.empty((len(splits), len(lists) - 1))
