@@ -292,8 +292,47 @@ def test_links_to_files_resolve(name):
 
 def test_make_targets_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for name in ("README.md", "CONTRIBUTING.md"):
-        for target in re.findall(
-            r"^    make (\w+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE
-        ):
+    for name in ("README.md", "CONTRIBUTING.md", "RELEASING.md", "docs/installation.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        targets = re.findall(r"(?:^ *|`)make ([a-z-]+)", text, re.MULTILINE)
+        for target in targets:
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{name}: make {target}"
+
+
+# --------------------------------------------------------------------------------------- the paper
+
+
+def table_of_the_paper(page, section):
+    """Printed AUC, and ours, of each method of the paper, from a table of the results."""
+    lines = page.partition(f"({section})=")[2].partition("\n\nMean ±")[0].splitlines()
+    rows = {}
+    for line in lines:
+        method, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        if "<br>printed" in line:
+            found = [re.search(r"([\d.]+ ± [\d.]+).*?printed ([\d.]+)", cell) for cell in cells]
+            rows[method] = [[entry[2] for entry in found], [entry[1] for entry in found]]
+    return rows
+
+
+def test_the_readme_has_the_numbers_of_the_paper_and_ours():
+    """Table I of the three methods that lead it in print; a failure shows what is to be pasted."""
+    page = (ROOT / "reproduction/docs/paper_results.md").read_text(encoding="utf-8")
+    published = table_of_the_paper(page, "table1-published")
+    corrected = table_of_the_paper(page, "table1")
+    leading = sorted(published, key=lambda method: -sum(map(float, published[method][0])))[:3]
+    lines = [
+        "| | | k* = 20 | k* = 40 | k* = 60 | k* = 80 |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for method in leading:
+        printed, ours = published[method]
+        for name, kind, numbers in (
+            (f" {method}", "printed", printed),
+            ("", "published protocol", ours),
+            ("", "corrected protocol", corrected[method][1]),
+        ):
+            lines.append(f"|{name} | {kind} | {' | '.join(numbers)} |")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(lines) in readme
+    beyond, numbers = map(int, re.search(r"(\d+) of (\d+) printed numbers differ", page).groups())
+    assert f"{numbers - beyond} of {numbers} printed numbers" in readme.replace("\n", " ")
