@@ -171,7 +171,7 @@ def calibration_of(classifier: Any) -> Calibration | None:
 
 def calibration_of_hazards(hazards: ProportionalHazards, horizon: float) -> Calibration:
     """Return the map from the score of a Cox model to a risk until the horizon."""
-    baseline = float(np.log(hazards.cumulative_hazard(horizon)))
+    baseline = float(hazards.log_hazard(horizon))
     censored = hazards.n_rows - hazards.n_events
     return Calibration(hazards.slope, baseline, hazards.n_events, censored, "cloglog")
 

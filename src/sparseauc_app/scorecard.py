@@ -97,8 +97,7 @@ class Calibration:
         Number of out-of-fold scores it was fitted to. With few, probabilities are rough.
     link : {"logit", "cloglog"}
         "cloglog" for a time to event: the risk until the horizon is
-        1 − exp(−exp(slope · score + intercept)), that is 1 − S₀^exp(slope · score), where S₀ is the
-        baseline survival.
+        1 − exp(−exp(slope · score + intercept)).
     """
 
     slope: float
@@ -106,11 +105,6 @@ class Calibration:
     n_positive: int
     n_negative: int
     link: Link = "logit"
-
-    @property
-    def baseline(self) -> float:
-        """Probability of a row of score 0 to be free of the event at the horizon, S₀."""
-        return float(1.0 - self.risks(np.zeros(1))[0])
 
     def linear(self, scores: npt.NDArray[Any]) -> Array:
         """Log odds, or logarithms of cumulative hazards until the horizon."""

@@ -100,12 +100,13 @@ def test_terminal_says_what_the_score_is(fitted):
     shown = run("show", model).output
     card = load_model(model)
     assert "Time to status = 2, in 'days'" in shown
-    power = "score"
+    how = card.calibration
     if card.total:
-        power = f"{card.calibration.slope:.4g} x total"
         assert "risk until 365 (95 % CI)" in shown
         assert f"C of rows left out {said['points']['auc']:.3f}" in shown
-    assert f"Risk until 365: 1 - {card.calibration.baseline:.4f}^exp({power})" in shown
+    formula = re.search(r"Risk until 365: (.*)", shown)[1].replace(" x ", " * ")
+    risk = eval(formula, {"exp": np.exp, card.score_name: 1.5})
+    assert risk == pytest.approx(how.risks(np.array([1.5]))[0], abs=1e-4)
     assert f"C until 365 {said['auc']['auc']:.3f}" in shown
     assert "AUC" not in shown
 
@@ -119,11 +120,26 @@ def test_model_file_comes_back_whole(fitted, folder):
         loaded.predict(np.zeros((3, len(loaded.columns))))
     np.testing.assert_allclose(
         loaded.predict_risk(table),
-        1 - loaded.calibration.baseline ** np.exp(loaded.calibration.slope * loaded.predict(table)),
+        1 - np.exp(-np.exp(loaded.calibration.linear(loaded.predict(table)))),
         atol=1e-12,
     )
     with pytest.raises(AttributeError, match="no class probabilities"):
         loaded.predict_proba(table)
+
+
+def test_points_of_a_column_far_from_0(tmp_path):
+    """The hazard at total 0 is too small for a number; risks are those of the years since 2017."""
+    risks = []
+    table = make_patients(200).drop(columns="arm")
+    for origin in (0, 2017):
+        table["nodes"] = np.round(make_patients(200)["nodes"] * 1.7, 2) + origin
+        table.to_csv(tmp_path / "t.csv", index=False)
+        run(
+            "fit", tmp_path / "t.csv", "--time", "days", "--event", "status", "-k", "2", "--points",
+            5, "--quick", "--out", tmp_path / "m.json", "--force",
+        )  # fmt: skip
+        risks.append(load_model(tmp_path / "m.json").predict_risk(table))
+    np.testing.assert_allclose(risks[0], risks[1], rtol=1e-6)
 
 
 def test_predict_writes_score_and_risk(fitted, folder):

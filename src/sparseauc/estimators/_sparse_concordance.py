@@ -64,7 +64,7 @@ class ConcordanceModel(SparseLinearModel):
     def unique_times_(self) -> Array:
         """Times at which the estimated risk may change."""
         check_is_fitted(self, "hazards_")
-        return self.hazards_.cumulative_hazard.x
+        return self.hazards_.log_hazard.x
 
     @available_if(_has_hazards)  # type: ignore[untyped-decorator]
     def predict_survival_function(self, X: Any, return_array: bool = False) -> npt.NDArray[Any]:

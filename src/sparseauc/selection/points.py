@@ -320,7 +320,7 @@ def _fit_risk(model: Any, fitted: FittedList, left_out: Array) -> _Risk:
         return _Risk(*how, platt["prevalence"], "logit", known, how, {"platt_": platt})
     hazards = ProportionalHazards.fit(left_out, outcome.times, outcome.weight)
     known = outcome.at_horizon(model.horizon_)
-    until = float(np.log(hazards.cumulative_hazard(model.horizon_)))
+    until = float(hazards.log_hazard(model.horizon_))
     share = float(np.average(known.positive, weights=known.weight))
     kept = {"hazards_": hazards}
     return _Risk(hazards.slope, until, share, "cloglog", known, (1.0, 0.0), kept)

@@ -26,14 +26,15 @@ class ProportionalHazards:
     ----------
     slope : float
         Logarithm of the hazard ratio of rows whose scores differ by 1; 0 or more.
-    cumulative_hazard : StepFunction
-        At score 0, with a step at every time that occurs.
+    log_hazard : StepFunction
+        Logarithm of the cumulative hazard at score 0, with a step at every time that occurs. The
+        hazard itself is not kept: where scores are far from 0, it is too small for a number.
     n_rows, n_events : int
         Rows that it is based on.
     """
 
     slope: float
-    cumulative_hazard: StepFunction
+    log_hazard: StepFunction
     n_rows: int
     n_events: int
 
@@ -82,15 +83,15 @@ class ProportionalHazards:
             slope = beta / spread if spread > 0 else 0.0
         risk = weight * np.exp(np.clip(slope * (scores - mean), -500.0, 500.0))
         hazard = np.cumsum(groups.events / groups.at_risk(risk))
-        # From the mean score to score 0.
-        baseline = StepFunction(groups.times, hazard * np.exp(-slope * mean), 0.0)
+        with np.errstate(divide="ignore"):  # before the first event the hazard is 0
+            # From the mean score to score 0.
+            baseline = StepFunction(groups.times, np.log(hazard) - slope * mean, -np.inf)
         return cls(slope, baseline, n_rows, n_events)
 
     def survival(self, scores: Array, times: Array) -> Array:
         """Probability to be free of the event at each of some times, of shape (scores, times)."""
-        with np.errstate(over="ignore"):
-            risk = np.exp(np.clip(self.slope * scores, -700.0, 700.0))
-            return np.exp(-np.multiply.outer(risk, self.cumulative_hazard(times)))
+        log_hazard = np.add.outer(self.slope * scores, self.log_hazard(times))
+        return np.exp(-np.exp(np.minimum(log_hazard, 700.0)))
 
 
 class _Groups:
