@@ -30,11 +30,10 @@ $(VENV)/.stamp-reproduction: reproduction/pyproject.toml $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet --editable ./reproduction
 	@touch $@
 
-# A small demo compiles every kernel that the demo needs.
+# In several processes; all that runs later finds the kernels.
 $(VENV)/.kernels: | $(VENV)/.stamp
-	@echo "Compiling kernels for this machine (about a minute, once)"
-	@$(BIN)/python -c "from pathlib import Path; from sparseauc_app.cli import app, demo; demo.PATIENTS = 120; \
-		demo.run_demo(Path('$(VENV)/first-demo'), app)" > $(VENV)/first-demo.log 2>&1
+	@echo "Compiling kernels for this machine (a minute in all, once)"
+	@$(BIN)/python compile_kernels.py > $(VENV)/kernels.log
 	@touch $@
 
 demo: $(VENV)/.kernels

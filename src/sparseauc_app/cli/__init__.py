@@ -54,7 +54,7 @@ def _show_demo(
 ) -> None:
     """Fit, predict and compare on simulated patients, and show each command.
 
-    It takes half a minute, and about 90 seconds the first time, when kernels are compiled.
+    It takes about 10 seconds, and 45 the first time if kernels have to be compiled.
     """
     from .demo import run_demo
 

@@ -232,13 +232,21 @@ def progress(stage: str) -> Iterator[Report]:
     with bar:
         task = bar.add_task(stage, total=None, stepped=0.0)
 
-        def report(stage: str, done: float, total: int) -> None:
+        def report(new_stage: str, done: float, total: int) -> None:
+            nonlocal stage
+            stage = new_stage
             if done == 0:  # steps of another kind, which take another time
                 bar.reset(task, total=total)
             elapsed = bar.tasks[0].elapsed
             bar.update(task, description=stage, completed=done, total=total, stepped=elapsed)
 
-        yield report
+        def report_compilation(text: str) -> None:
+            bar.update(task, description=text.capitalize() or stage, refresh=True)
+
+        from sparseauc.utils.jit import compilation_shown_by
+
+        with compilation_shown_by(report_compilation):
+            yield report
 
 
 def time_left(elapsed: float, stepped: float, done: float, total: float | None) -> str:

@@ -5,6 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
+from sparseauc.utils.jit import NOTICE
 from sparseauc_app.cli.output import progress, time_left
 
 
@@ -35,3 +36,17 @@ def test_a_stage_on_a_terminal(monkeypatch):
     shown = screen.file.getvalue()
     assert "Choosing columns" in shown
     assert "· left 0:00:00" in shown
+
+
+def test_compilation_on_a_terminal(monkeypatch):
+    """The bar tells of a kernel that is compiled, then of its stage again."""
+    screen = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr("rich.console.Console", lambda **_: screen)
+    alone = NOTICE.show
+    with progress("Reading t.csv") as report:
+        report("Choosing columns", 0, 4)
+        NOTICE.show("compiling kernel 1 of 3")
+        assert "Compiling kernel 1 of 3" in screen.file.getvalue()
+        NOTICE.show("")
+        assert "Choosing columns" in screen.file.getvalue().rpartition("Compiling")[2]
+    assert NOTICE.show is alone
