@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
@@ -17,6 +18,7 @@ from sparseauc import (
     SparseConcordance,
     SparseConcordanceCV,
 )
+from sparseauc.chunks import ArrayChunks
 from sparseauc.columns import Curve, Levels, Line
 from sparseauc.columns.reading import read_table
 from sparseauc.columns.units import Units
@@ -218,6 +220,16 @@ def test_what_single_columns_are_needed_for_is_refused():
             SparseAUCClassifier(k=2, curves=True, limits=limits).fit(FRAME, Y)
         numbers = FRAME[["bent", "straight", "noise"]]
         assert not SparseAUCClassifierCV(limits=limits, alphas=[1.0]).fit(numbers, Y).curves_
+
+
+@pytest.mark.parametrize(
+    "model", [SparseAUCClassifierCV(curves=True), SparseAUCClassifier(2, curves=True)]
+)
+def test_curves_of_rows_that_are_not_a_table_in_memory_are_refused(model):
+    X = FRAME[["straight", "noise"]].to_numpy(np.float64)
+    for rows in (ArrayChunks(X), csr_array(X)):
+        with pytest.raises(InputError, match="curves need quantiles of whole columns"):
+            clone(model).fit(rows, Y)
 
 
 @pytest.mark.parametrize("model", [MeanDifferenceClassifier(k=2), SHTAUCClassifier(k=2)])

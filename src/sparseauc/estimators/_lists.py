@@ -431,6 +431,8 @@ def choose_among_lists(
 
     ``n_informative`` rows decide how long lists are tried; the others are as of ``CVTask``.
     """
+    if model.curves is True:
+        curved_columns(model, X)  # refuses tables that are not in memory, or sparse
     seen = X.values if isinstance(X, ReadColumns) else X
     divided = outcome
     if isinstance(X, Chunks):  # splitters see labels and groups only
