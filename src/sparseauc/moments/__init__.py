@@ -12,14 +12,9 @@ from ..utils.types import Array, Mask
 from .base import ColumnError
 from .cells import ClassMoments, Moments, OnDemand
 from .chunked import chunked_moments
-from .rows import Division, check_means, rows_in_cells
+from .rows import scale_weights, table_moments
 
 __all__ = ["ClassMoments", "ColumnError", "Moments", "OnDemand", "class_moments", "scale_weights"]
-
-# Exponents of weights that are taken as they are: their sums, and squares of these, are numbers.
-_ORDINARY_WEIGHTS = 200
-# Means by cell of a table in memory, at most; several such arrays are kept.
-_MOST_MEANS = 2**27
 
 
 def class_moments(
@@ -93,41 +88,11 @@ def moments_of(
 
     For a solver, what was not gathered of chunks raises ``NotGathered``.
     """
+    if not isinstance(X, Chunks):
+        return table_moments(X, positive, weight, strata)
     unit = 1.0
     if weight is not None:
         weight, unit = scale_weights(weight)
-    if isinstance(X, Chunks):
-        moments = chunked_moments(X, positive, weight, strata, solver=solver)
-        moments.weight_unit = unit
-        return moments
-    n, d = X.shape
-    code = np.zeros(n, np.int32)
-    shares = np.ones(1)
-    if strata is not None:
-        strata = strata.with_both_classes(positive, weight)
-        code = strata.code.astype(np.int32)
-        shares = strata.shares(strata.class_weights(positive, weight))
-        if 2 * shares.size * d > _MOST_MEANS:
-            raise InputError(
-                f"the means of {shares.size} strata in {d} columns would fill the memory: give "
-                "coarser strata, or choose among fewer columns"
-            )
-    cell = np.where(code >= 0, 2 * code + ~positive, np.int32(-1))
-    division = Division.by_cell(cell, weight, 2 * shares.size)
-    rows = rows_in_cells(X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), division)
-    check_means(X, rows.means)
-    return OnDemand(rows, shares, unit)
-
-
-def scale_weights(weight: Array) -> tuple[Array, float]:
-    """Weights, divided by a power of two where they are huge or tiny, and that power.
-
-    Nothing depends on the scale of the weights but their sums.
-    """
-    exponent = int(np.frexp(weight.max(initial=0.0))[1]) - 1
-    if abs(exponent) <= _ORDINARY_WEIGHTS:
-        return weight, 1.0
-    # Twice, as the power for the smallest numbers is itself too large for one.
-    half = exponent // 2
-    scaled: Array = np.ldexp(np.ldexp(weight, -half), half - exponent)
-    return scaled, float(np.ldexp(1.0, exponent))
+    moments = chunked_moments(X, positive, weight, strata, solver=solver)
+    moments.weight_unit = unit
+    return moments

@@ -23,10 +23,12 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dgemm, dsyrk, sgemm
 
 from .._validation import check_finite, read_only
+from ..errors import InputError
+from ..strata import Strata
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 from .base import ColumnError
-from .cells import Cell, CellSums, RowsInCells
+from .cells import Cell, CellSums, OnDemand, RowsInCells
 
 # Rows of a tile, at most: rounding grows with the number of terms in a row of additions, and tiles
 # are added up among themselves first. Not so in very many cells, which have few rows each.
@@ -40,6 +42,10 @@ _PRODUCT_NUMBERS = 2**21
 _NEAR = 32.0
 # Powers of two between which columns are multiplied in single precision.
 _ORDINARY = 2.0**-50, 2.0**50
+# Exponents of weights that are taken as they are: their sums, and squares of these, are numbers.
+_ORDINARY_WEIGHTS = 200
+# Means by cell of a table in memory, at most; several such arrays are kept.
+_MOST_MEANS = 2**27
 
 
 @dataclass(frozen=True, eq=False)
@@ -474,3 +480,43 @@ def _multiply(table, cell, weight, place, shift, products, sums):  # type: ignor
 def rows_in_cells(X: Any, division: Division) -> TableRows:
     """Rows of a table in memory, an array or a CSR matrix."""
     return CSRRows(X, division) if hasattr(X, "tocsr") else DenseRows(X, division)
+
+
+def table_moments(
+    X: Any, positive: Mask, weight: Array | None = None, strata: Strata | None = None
+) -> OnDemand:
+    """Moments of the rows of a table in memory that was checked."""
+    unit = 1.0
+    if weight is not None:
+        weight, unit = scale_weights(weight)
+    n, d = X.shape
+    code = np.zeros(n, np.int32)
+    shares = np.ones(1)
+    if strata is not None:
+        strata = strata.with_both_classes(positive, weight)
+        code = strata.code.astype(np.int32)
+        shares = strata.shares(strata.class_weights(positive, weight))
+        if 2 * shares.size * d > _MOST_MEANS:
+            raise InputError(
+                f"the means of {shares.size} strata in {d} columns would fill the memory: give "
+                "coarser strata, or choose among fewer columns"
+            )
+    cell = np.where(code >= 0, 2 * code + ~positive, np.int32(-1))
+    division = Division.by_cell(cell, weight, 2 * shares.size)
+    rows = rows_in_cells(X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), division)
+    check_means(X, rows.means)
+    return OnDemand(rows, shares, unit)
+
+
+def scale_weights(weight: Array) -> tuple[Array, float]:
+    """Weights, divided by a power of two where they are huge or tiny, and that power.
+
+    Nothing depends on the scale of the weights but their sums.
+    """
+    exponent = int(np.frexp(weight.max(initial=0.0))[1]) - 1
+    if abs(exponent) <= _ORDINARY_WEIGHTS:
+        return weight, 1.0
+    # Twice, as the power for the smallest numbers is itself too large for one.
+    half = exponent // 2
+    scaled: Array = np.ldexp(np.ldexp(weight, -half), half - exponent)
+    return scaled, float(np.ldexp(1.0, exponent))
