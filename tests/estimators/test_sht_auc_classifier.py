@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparseauc import SHTAUCClassifier
+from sparseauc.chunks import ArrayChunks
 from sparseauc.datasets import make_outbreak
 from sparseauc.solvers.sht_auc import TrainingSet, exact_first_step
 
@@ -322,6 +323,50 @@ def test_a_block_of_all_rows_is_the_first_step_of_fit():
     auto = SHTAUCClassifier(k=4).partial_fit(data.X, data.y)
     fixed = SHTAUCClassifier(k=4, step_size=0.3 * exact).partial_fit(data.X, data.y)
     np.testing.assert_allclose(auto.coef_, fixed.coef_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_step_of_the_paper_is_that_of_rows_of_unit_length(weighted):
+    data = make_outbreak(n=300, d=40, k=3, mu=1.0, r=0.2, random_state=0)
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.0, 2.0, 300) if weighted else np.ones(300)
+    r = np.average(data.y > 0, weights=weight)
+    mean_square = np.average((data.X**2).sum(axis=1), weights=weight)
+    settings = {"k": 5, "max_epochs": 4, "random_state": 0}
+    expected = SHTAUCClassifier(step_size=r * (1 - r) / mean_square, **settings)
+    expected.fit(data.X, data.y, weight)
+    for table in (data.X, sp.csr_array(data.X), ArrayChunks(data.X)):
+        found = SHTAUCClassifier(step_size="paper", **settings).fit(table, data.y, weight)
+        if isinstance(table, ArrayChunks):  # which deals its rows to blocks in another order
+            assert found.history_["step_size"] == pytest.approx(expected.history_["step_size"])
+        else:
+            np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
+
+
+def test_the_step_of_the_paper_on_a_stream():
+    data = make_outbreak(n=120, d=12, k=3, mu=1.0, r=0.25, random_state=0)
+    r = np.mean(data.y > 0)
+    step = r * (1 - r) / (data.X**2).sum(axis=1).mean()
+    for X in (data.X, sp.csr_matrix(data.X)):
+        found = SHTAUCClassifier(k=4, step_size="paper").partial_fit(X, data.y)
+        expected = SHTAUCClassifier(k=4, step_size=step).partial_fit(X, data.y)
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-12)
+
+
+def test_the_step_of_the_paper_finds_weak_independent_columns():
+    """On scaled columns r(1 − r) itself diverges, and the automatic step runs past the best."""
+    data = make_outbreak(n=1000, d=1000, k=40, mu=0.3, r=0.05, random_state=4000)
+    rng = np.random.default_rng(7)
+    y = np.repeat([1, -1], 1000)
+    X = rng.standard_normal((2000, 1000))
+    X[:1000, data.support] += 0.3
+    scaler = StandardScaler().fit(data.X)
+    auc = {}
+    for step in ("auto", "paper"):
+        model = SHTAUCClassifier(k=40, step_size=step, record_history=False, random_state=0)
+        model.fit(scaler.transform(data.X), data.y)
+        auc[step] = roc_auc_score(y, model.decision_function(scaler.transform(X)))
+    assert auc["paper"] > auc["auto"] + 0.02
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])

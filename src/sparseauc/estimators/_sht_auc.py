@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from ..chunks import Chunks
 from ..errors import InputError
 from ..metrics import fast_auc
 from ..solvers.rows import BLOCK_ORDERS, BlockOrder
-from ..solvers.sht_auc import EpochRecord, SparseVector, TrainingSet, sht_auc
+from ..solvers.sht_auc import EpochRecord, SparseVector, StepSize, TrainingSet, sht_auc
 from ..solvers.sht_auc_chunks import SHTAUCStream, TrainingChunks
 from ..utils.types import Mask
 from ._base import SparseLinearClassifier, check_scale, checks_parameters, frames_of_ours
@@ -42,10 +42,12 @@ class SHTAUCClassifier(SparseLinearClassifier):
         Rows of a block (b in the paper). More than n means all rows. Where X is read in chunks, as
         from :func:`sparseauc.chunks.open_table` or a Dask collection, every epoch visits the chunks
         in a fresh random order and cuts each into blocks.
-    step_size : float or "auto", default="auto"
+    step_size : float, "auto" or "paper", default="auto"
         γ on the paper's scale, constant. ``"auto"`` follows the course of F, cannot diverge, and
-        ends at the best iterate seen. (The authors' programs multiply the gradient by r(1 − r):
-        their c = 1 is γ = r(1 − r) here, with r the share of positives.)
+        ends at the best iterate seen. ``"paper"`` is the step of the authors' programs, c = 1:
+        γ = r(1 − r)/mean‖x‖², with r the share of positives. So small a step acts as early
+        stopping: it ranks new rows better where columns are weak and independent, and worse where
+        they are correlated.
     max_epochs : int, default=50
         Passes over the rows.
     tol : float, default=1e-4
@@ -125,7 +127,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "step_size": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "step_size": [StrOptions({"auto", "paper"}), Interval(Real, 0, None, closed="neither")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "block_order": [StrOptions(set(BLOCK_ORDERS))],
@@ -145,7 +147,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
         k: int = 10,
         *,
         batch_size: int = 64,
-        step_size: float | Literal["auto"] = "auto",
+        step_size: StepSize = "auto",
         max_epochs: int = 50,
         tol: float = 1e-4,
         block_order: BlockOrder = "replacement",

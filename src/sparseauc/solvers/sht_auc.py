@@ -31,10 +31,13 @@ import numpy as np
 
 from ..errors import InputError
 from ..metrics import fast_auc
-from ..moments import ColumnError, moments_of
+from ..moments import ColumnError
+from ..moments.rows import table_moments
 from ..utils.jit import kernel
 from ..utils.types import Array, Floats, Indices, Mask
 from .rows import BlockOrder, Blocks, Rows, add_rows, score_rows
+
+StepSize = float | Literal["auto", "paper"]
 
 # -------------------------------------------------------------------------------------- Algorithm 1
 
@@ -43,7 +46,7 @@ def sht_auc(
     training: TrainingSet,
     k: int,
     *,
-    step_size: float | Literal["auto"] = "auto",
+    step_size: StepSize = "auto",
     max_epochs: int = 50,
     tol: float = 1e-4,
     start: Floats | None = None,
@@ -70,7 +73,9 @@ def sht_auc(
 
     point = look()
     driver = None
-    if isinstance(step_size, str):
+    if step_size == "paper":
+        step_size = training.paper_step()
+    elif step_size == "auto":
         driver = BoldDriver(exact_first_step(training, k), point, max_epochs)
     for epoch in range(1, max_epochs + 1):
         before = point
@@ -348,6 +353,7 @@ class TrainingSet:
         self._shuffle = shuffle
         moments = self._moments(weight)
         moments.check_both_classes()
+        self.moments = moments
         with np.errstate(over="ignore"):
             self.means: Floats = np.stack(moments.means).astype(self.dtype)  # x̄₊ and x̄₋
         self.delta: Floats = self.means[1] - self.means[0]
@@ -364,7 +370,7 @@ class TrainingSet:
         self._loss = BlockLoss(*self.means, *(2.0 * n_blocks / class_weights))
 
     def _moments(self, weight: Array | None) -> Any:
-        return moments_of(self.X, self.positive, weight)
+        return table_moments(self.X, self.positive, weight)
 
     def _cut(self, rows: Indices) -> Blocks:
         return Blocks.deal(rows, self._batch_size, self._shuffle, self._rng)
@@ -379,6 +385,12 @@ class TrainingSet:
         """Take as many steps as there are blocks."""
         drawn = self._blocks.draw(self._block_order, self._rng)
         descend(self._rows, self._loss, self.constant, *self._blocks, drawn, step_size, w)
+
+    def paper_step(self) -> float:
+        """γ of the authors' programs."""
+        r = self.moments.ratio
+        squares = np.add(self.moments.variances, np.square(self.moments.means)).sum(axis=1)
+        return paper_step(r, float(r * squares[0] + (1.0 - r) * squares[1]))
 
     def scores(self, w: SparseVector) -> Floats:
         """Compute w·x for all rows."""
@@ -402,7 +414,16 @@ class TrainingSet:
             return float(on_negative - on_positive), float(self._share @ deviations**2)
 
 
-# ------------------------------------------------------------------------------- the automatic step
+# ----------------------------------------------------------------------------- the steps with names
+
+
+def paper_step(r: float, mean_square: float) -> float:
+    """γ = r(1 − r)/mean‖x‖²: what the authors' programs do to rows of unit length.
+
+    They multiply the gradient by r(1 − r), with r the share of positives.
+    """
+    return r * (1.0 - r) / mean_square if mean_square > 0 else 1.0
+
 
 # Compared on the designs of benchmarks/sht_auc_step.py: a larger start or a faster growth wastes
 # epochs on steps that are undone, and settling is worth 1 to 2 % of F.

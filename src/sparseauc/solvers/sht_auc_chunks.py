@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from .sht_auc import (
     BlockLoss,
     Iterate,
     SparseVector,
+    StepSize,
     TrainingSet,
     descend,
     gradient_step,
     hard_threshold,
+    paper_step,
 )
 
 
@@ -91,15 +93,15 @@ class _DescendInChunk(Pass["SparseVector | None"]):
 class SHTAUCStream:
     """Algorithm 1 on a stream: one step on each block that comes, which is not kept.
 
-    x̄₊, x̄₋ and the share of positives are those of all rows so far. ``step_size="auto"`` is 0.3
-    times the step that minimises f_B along the k largest entries of its gradient.
+    x̄₊, x̄₋, the share of positives and the lengths of the rows are those of all rows so far.
+    ``step_size="auto"`` is 0.3 times the step that minimises f_B along the k largest entries of its
+    gradient.
     """
 
-    def __init__(
-        self, n_features: int, k: int, step_size: float | Literal["auto"] = "auto"
-    ) -> None:
+    def __init__(self, n_features: int, k: int, step_size: StepSize = "auto") -> None:
         self.counts = np.zeros(2, np.int64)  # of positives and negatives
         self.means = np.zeros((2, n_features))  # of both
+        self._squares = 0.0  # Σ‖x‖²
         zero = hard_threshold(np.zeros(n_features), min(k, n_features))
         self._iterate = Iterate.at(zero, n_features, min(k, n_features))
         self._step_size = step_size
@@ -120,6 +122,8 @@ class SHTAUCStream:
                 self.counts[place] += n
                 sums = np.asarray(X[mask].sum(axis=0, dtype=np.float64)).ravel()
                 self.means[place] += (sums - n * self.means[place]) / self.counts[place]
+        values = X.data if hasattr(X, "tocsr") else X
+        self._squares += float(np.square(values, dtype=np.float64).sum())
         if not self.counts.all():
             return
         rows = Rows.view(X, positive, np.ones(positive.size))
@@ -127,7 +131,10 @@ class SHTAUCStream:
         # One of as many equally likely blocks as there were rows for.
         loss = BlockLoss(*self.means, *(2.0 * self.counts.sum() / block.size / self.counts))
         step = self._step_size
-        if isinstance(step, str):
+        if step == "paper":
+            n = int(self.counts.sum())
+            step = paper_step(self.counts[0] / n, self._squares / n)
+        elif step == "auto":
             step = self._cautious_step(X, rows, loss, block)
         one_block = np.array([0, block.size])
         before = self._iterate.vector()
