@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
+from sparseauc.errors import InputError
 from sparseauc.metrics import (
     AUCInterval,
     DeLongTest,
@@ -262,6 +263,58 @@ def test_standard_error_equals_the_one_over_pairs(problem):
     assert_allclose(interval.standard_error**2, naive_delong_variance(wins), atol=1e-12)
     assert 0.0 <= interval.low <= interval.auc <= interval.high <= 1.0
     assert interval.low < interval.high
+
+
+def naive_obuchowski_variance(wins, positive, groups):
+    """Variance of the mean of ψ of related rows: equation 4 of Obuchowski (1997)."""
+    n_positive, n_negative = wins.shape
+    area = wins.mean()
+    of_positives, of_negatives = wins.mean(axis=1), wins.mean(axis=0)
+    names = np.unique(groups)
+    rows = np.array([
+        [
+            np.sum(of_positives[groups[positive] == name] - area),
+            np.sum(of_negatives[groups[~positive] == name] - area),
+        ]
+        for name in names
+    ])  # fmt: skip
+    both = len(names)
+    sizes = [np.unique(groups[side]).size for side in (positive, ~positive)]
+    within = [
+        np.sum(sums**2) * size / max(1, size - 1) for sums, size in zip(rows.T, sizes, strict=True)
+    ]
+    between = np.sum(rows[:, 0] * rows[:, 1]) * both / (both - 1)
+    return (
+        within[0] / n_positive**2
+        + within[1] / n_negative**2
+        + 2 * between / (n_positive * n_negative)
+    )
+
+
+@quick
+@given(ranking_problems(min_per_class=2), st.integers(2, 6), st.integers(0, 1000))
+def test_standard_errors_of_related_rows_are_obuchowskis(problem, n_groups, seed):
+    positive, one, other, _ = problem
+    groups = np.random.default_rng(seed).permutation(np.arange(positive.size) % n_groups)
+    names = np.array(list("badcfe"))[groups]
+    interval = auc_confidence_interval(positive, one, groups=names)
+    wins = pair_wins(one, positive)
+    expected = max(0.0, naive_obuchowski_variance(wins, positive, groups))
+    assert_allclose(interval.standard_error**2, expected, atol=1e-12)
+    assert interval.low <= interval.auc <= interval.high
+    paired = delong_test(positive, one, other, groups=names)
+    apart = wins - pair_wins(other, positive)
+    expected = max(0.0, naive_obuchowski_variance(apart, positive, groups))
+    assert_allclose(paired.standard_error**2, expected, atol=1e-12)
+    alone = auc_confidence_interval(positive, one, groups=np.arange(positive.size))
+    plain = auc_confidence_interval(positive, one)
+    for name in ("auc", "low", "high", "standard_error"):
+        assert getattr(alone, name) == pytest.approx(getattr(plain, name), abs=1e-12)
+
+
+def test_groups_that_do_not_fit_the_rows_are_refused():
+    with pytest.raises(InputError, match=r"groups must label each of the 4 rows, got shape \(3,\)"):
+        auc_confidence_interval([0, 0, 1, 1], [1, 2, 3, 4], groups=[0, 1, 2])
 
 
 def test_interval_is_symmetric_on_the_logit_scale():

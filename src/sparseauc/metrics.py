@@ -15,7 +15,7 @@ from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
 from ._validation import check_each_class_weighs, check_labels, check_scores, check_weights
 from .errors import InputError
-from .strata import Strata, Weighting
+from .strata import Strata, Weighting, sum_variance
 from .utils.jit import kernel
 from .utils.types import Array, Indices, Mask
 
@@ -181,6 +181,24 @@ class PairCounts:
         variances: Array = spread * unbiased / (2.0 * of_others) ** 2
         return variances.reshape(2, -1)
 
+    def spread(self, groups: Indices | None = None) -> tuple[float, int]:
+        """Standard error of the AUC of one stratum, and how many pairs share no row or group.
+
+        The error is DeLong's, of rows without weights; of groups of related rows Obuchowski's.
+        """
+        if groups is None:
+            return sqrt(self.class_variances.sum()), int(self.totals.min())
+        # Those of a negative are below it where it is ranked wrong.
+        side = np.where(self.positive, 1.0, -1.0)
+        mean = np.where(self.positive, *(self.below[of].mean() for of in self._sides))
+        parts = side * (self.below - mean) / (2.0 * self.totals.prod())
+        disjoint = min(np.unique(groups[of]).size for of in self._sides)
+        return sqrt(sum_variance(parts, self.positive, groups)), disjoint
+
+    @property
+    def _sides(self) -> tuple[Mask, Mask]:
+        return self.positive, ~self.positive
+
 
 @kernel
 def _add_below(order, starts_tie, positive, weight, code, below, totals):  # type: ignore[no-untyped-def]
@@ -254,7 +272,11 @@ class DeLongTest:
 
 
 def auc_confidence_interval(
-    y_true: ArrayLike, y_score: ArrayLike, confidence: float = 0.95
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    confidence: float = 0.95,
+    *,
+    groups: ArrayLike | None = None,
 ) -> AUCInterval:
     """AUC with a DeLong confidence interval that stays inside [0, 1].
 
@@ -266,6 +288,9 @@ def auc_confidence_interval(
         Finite scores, higher for positives.
     confidence : float, default=0.95
         Level of the two-sided interval, strictly between 0 and 1.
+    groups : array-like of shape (n,), optional
+        Related rows, such as the visits of a patient. The more alike they are, the wider the
+        interval.
 
     Returns
     -------
@@ -273,20 +298,30 @@ def auc_confidence_interval(
 
     Notes
     -----
-    The variance is that of DeLong, DeLong and Clarke-Pearson (1988). The interval is symmetric
-    in log(AUC / (1 − AUC)), where the estimate is nearer normal than on its own scale.
+    The variance is that of DeLong, DeLong and Clarke-Pearson (1988), with groups that of Obuchowski
+    (1997), which sums what the rows of a group add. The interval is symmetric in
+    log(AUC / (1 − AUC)), where the estimate is nearer normal than on its own scale.
 
     If all pairs agree (AUC 0 or 1, or all scores equal), the variance is zero. The interval is then
     the exact one of Clopper and Pearson for m successes in m trials, with m = min(n₊, n₋), the
-    number of disjoint and so independent pairs.
+    number of disjoint and so independent pairs; of groups, the fewer that have rows of a class.
     """
     positive, _ = check_labels(y_true, "y_true", least=2)
     scores = check_scores(y_score, positive.size, "y_score")
 
     counts = PairCounts.of_scores(scores, positive)
-    error = sqrt(counts.class_variances.sum())
-    disjoint = int(counts.totals.min())
+    error, disjoint = counts.spread(number_groups(groups, positive.size))
     return area_interval(float(counts.areas[0]), error, disjoint, confidence)
+
+
+def number_groups(groups: ArrayLike | None, n_rows: int) -> Indices | None:
+    """Number groups of related rows; None where there are none."""
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise InputError(f"groups must label each of the {n_rows} rows, got shape {labels.shape}")
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def area_interval(area: float, error: float, disjoint: int, confidence: float) -> AUCInterval:
@@ -425,7 +460,13 @@ def stratified_auc(
     )
 
 
-def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike) -> DeLongTest:
+def delong_test(
+    y_true: ArrayLike,
+    score_a: ArrayLike,
+    score_b: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+) -> DeLongTest:
     """Test whether two scores of the same rows have the same AUC.
 
     Parameters
@@ -434,6 +475,8 @@ def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike) -> De
         Labels with two distinct values, the larger positive, each on two rows or more.
     score_a, score_b : array-like of shape (n,)
         Finite scores to compare, row by row those of the same cases.
+    groups : array-like of shape (n,), optional
+        Related rows, as of :func:`auc_confidence_interval`.
 
     Returns
     -------
@@ -452,8 +495,7 @@ def delong_test(y_true: ArrayLike, score_a: ArrayLike, score_b: ArrayLike) -> De
     other = PairCounts.of_scores(check_scores(score_b, positive.size, "score_b"), positive)
     # The counts are whole numbers: a difference of AUCs is zero, or constant, exactly when it is.
     difference = one.minus(other)
-    error = sqrt(difference.class_variances.sum())
-    disjoint = int(one.totals.min())
+    error, disjoint = difference.spread(number_groups(groups, positive.size))
     return paired_test(
         float(one.areas[0]), float(other.areas[0]), float(difference.areas[0]), error, disjoint
     )

@@ -33,6 +33,7 @@ from .metrics import (
     auc_confidence_interval,
     delong_test,
     fast_auc,
+    number_groups,
     paired_test,
     stratified_auc,
 )
@@ -83,6 +84,8 @@ class Outcome(ABC):
         What each row counts; None for 1.
     strata : Strata or None
         Only rows of one stratum are compared.
+    groups : ndarray of int or None
+        Number of the group of related rows that each row belongs to, which errors take together.
     measure, measure_name : str
         What rankings are measured by, for headings and in sentences.
     """
@@ -90,6 +93,7 @@ class Outcome(ABC):
     positive: Mask
     weight: Array | None
     strata: Strata | None
+    groups: Indices | None
     measure: ClassVar[str]
     measure_name: ClassVar[str]
 
@@ -118,6 +122,10 @@ class Outcome(ABC):
     @abstractmethod
     def within(self, labels: Any, weighting: Weighting = "pairs") -> Self:
         """Compare rows of the same stratum only; warn of strata that count nothing."""
+
+    @abstractmethod
+    def related(self, labels: Any) -> Self:
+        """Take rows with the same label together in errors; none if the labels are None."""
 
     # ---------------------------------------------------------------------------------- fitting
 
@@ -169,7 +177,7 @@ class Outcome(ABC):
     @property
     @abstractmethod
     def informative(self) -> int:
-        """Rows on whose number the error of a ranking depends most."""
+        """Rows, or groups of related rows, on whose number the error of a ranking depends most."""
 
     @property
     @abstractmethod
@@ -234,6 +242,7 @@ class Binary(Outcome):
     positive: Mask
     weight: Array | None = None
     strata: Strata | None = None
+    groups: Indices | None = None
 
     measure = "AUC"
     measure_name = "AUC"
@@ -250,7 +259,8 @@ class Binary(Outcome):
         strata = self.strata
         if strata is not None:
             strata = strata.take(rows).with_both_classes(positive, weight)
-        return type(self)(positive, weight, strata)
+        groups = None if self.groups is None else self.groups[rows]
+        return type(self)(positive, weight, strata, groups)
 
     def reweighted(self, weight: Array | None) -> Self:
         """Give the rows other weights."""
@@ -260,6 +270,10 @@ class Binary(Outcome):
         """Compare rows of the same stratum only; warn of strata with one class only."""
         strata = Strata.of_classes(labels, self.positive, weighting, self.weight)
         return replace(self, strata=strata)
+
+    def related(self, labels: Any) -> Self:
+        """Take rows with the same label together in errors; none if the labels are None."""
+        return replace(self, groups=number_groups(labels, self.positive.size))
 
     def quadratic(self, table: Any) -> Moments:
         """Class moments."""
@@ -360,8 +374,12 @@ class Binary(Outcome):
 
     @property
     def informative(self) -> int:
-        """Rows of the rarer class."""
-        return min(self._class_sizes)
+        """Rows of the rarer class, or the fewer groups with rows of a class."""
+        if self.groups is None:
+            return min(self._class_sizes)
+        counted = np.True_ if self.weight is None else self.weight > 0
+        sides = (counted & self.positive, counted & ~self.positive)
+        return min(np.unique(self.groups[side]).size for side in sides)
 
     @property
     def chance_error(self) -> float:
@@ -384,19 +402,21 @@ class Binary(Outcome):
     def pairs(self, *labels: Any) -> ComparablePairs:
         """Pairs of times: positives have their event at the same time, negatives are followed."""
         times = SurvivalTimes(np.where(self.positive, 1.0, 2.0), self.positive)
-        return ComparablePairs.from_times(times, self.weight, self._cells(labels))
+        return ComparablePairs.from_times(
+            times, self.weight, self._cells(labels), groups=self.groups
+        )
 
     def interval(self, scores: Scores, confidence: float = 0.95) -> AUCInterval:
         """AUC with DeLong's interval."""
         if self.weight is None and self.strata is None:
-            return auc_confidence_interval(self.positive, scores, confidence)
+            return auc_confidence_interval(self.positive, scores, confidence, groups=self.groups)
         return super().interval(scores, confidence)
 
     def interval_within(
         self, scores: Scores, *labels: Any, confidence: float = 0.95
     ) -> AUCInterval | None:
         """AUC of pairs of rows with the same labels; None if there are none."""
-        if self.weight is not None:
+        if self.weight is not None or self.groups is not None:
             return super().interval_within(scores, *labels, confidence=confidence)
         cell = self._cells(labels)
         sizes = class_weights(cell, int(cell.max()) + 1, self.positive, None)
@@ -411,7 +431,7 @@ class Binary(Outcome):
     def compare(self, one: Scores, other: Scores) -> DeLongTest:
         """DeLong's paired test."""
         if self.weight is None and self.strata is None:
-            return delong_test(self.positive, one, other)
+            return delong_test(self.positive, one, other, groups=self.groups)
         return super().compare(one, other)
 
 
@@ -428,6 +448,8 @@ class Times(Outcome):
         Rankings are measured by Uno's C up to this time, by Harrell's C without it.
     known_event_weight : ndarray of shape (n,), optional
         What the event of each row counts in a measure, where more rows than these tell.
+    groups
+        As of any outcome.
     """
 
     times: SurvivalTimes
@@ -435,6 +457,7 @@ class Times(Outcome):
     strata: Strata | None = None
     horizon: float | None = None
     known_event_weight: Array | None = None
+    groups: Indices | None = None
 
     measure = "C"
     measure_name = "concordance"
@@ -470,7 +493,8 @@ class Times(Outcome):
         weight = None if self.weight is None else self.weight[rows]
         strata = None if self.strata is None else self.strata.take(rows)
         event_weight = None if self.event_weight is None else self.event_weight[rows]
-        return type(self)(self.times.take(rows), weight, strata, self.horizon, event_weight)
+        groups = None if self.groups is None else self.groups[rows]
+        return type(self)(self.times.take(rows), weight, strata, self.horizon, event_weight, groups)
 
     def take_alone(self, rows: Any) -> Self:
         """Take some of the rows; what events count is estimated from these."""
@@ -500,6 +524,10 @@ class Times(Outcome):
             )
         return replace(self, strata=found)
 
+    def related(self, labels: Any) -> Self:
+        """Take rows with the same label together in errors; none if the labels are None."""
+        return replace(self, groups=number_groups(labels, self.positive.size))
+
     def quadratic(self, table: Any) -> PairMoments:
         """Moments of the comparable pairs, which all count the same."""
         return PairMoments(table, self._training_pairs())
@@ -510,7 +538,12 @@ class Times(Outcome):
     def _compare(self, cells: Indices, event_weight: Array | None) -> ComparablePairs:
         weighting = "pairs" if self.strata is None else self.strata.weighting
         return ComparablePairs.from_times(
-            self.times, self.weight, cells, event_weight=event_weight, weighting=weighting
+            self.times,
+            self.weight,
+            cells,
+            event_weight=event_weight,
+            weighting=weighting,
+            groups=self.groups,
         )
 
     def _divide(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]:
@@ -571,9 +604,10 @@ class Times(Outcome):
 
     @property
     def informative(self) -> int:
-        """Events that count."""
+        """Events that count, or groups that have any."""
         counted = np.True_ if self.weight is None else self.weight > 0
-        return int(np.count_nonzero(counted & self.counted_events))
+        rows = np.flatnonzero(counted & self.counted_events)
+        return rows.size if self.groups is None else np.unique(self.groups[rows]).size
 
     @property
     def chance_error(self) -> float:
@@ -616,7 +650,8 @@ class Times(Outcome):
         horizon = self.horizon if horizon is None else horizon
         assert horizon is not None
         event = self.times.event & (self.times.time <= horizon)
-        return Binary(event, horizon_weights(self.times, horizon, self.weight))
+        weight = horizon_weights(self.times, horizon, self.weight)
+        return Binary(event, weight, groups=self.groups)
 
 
 def read_outcome(y: Any) -> tuple[npt.NDArray[Any], Outcome]:

@@ -145,6 +145,28 @@ def pair_shares(class_weights: Array, weighting: Weighting) -> Array:
     return shares
 
 
+def sum_variance(parts: Array, first: Mask, groups: Indices | None = None) -> float:
+    """Estimate the variance of the sum of what rows add to a measure, whose mean is zero.
+
+    Rows of two classes are drawn apart, ``first`` being one of them. Related rows, those with the
+    same number in ``groups``, are drawn together: their sums are independent (Obuchowski, 1997).
+    """
+    unit = np.arange(parts.size) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n_units = int(unit.max(initial=-1)) + 1
+    sums = []
+    variance = 0.0
+    for side in (first, ~first):
+        of_unit = np.bincount(unit[side], parts[side], n_units)
+        variance += float(of_unit @ of_unit) * _unbiased(np.unique(unit[side]).size)
+        sums.append(of_unit)
+    return max(0.0, variance + 2.0 * float(sums[0] @ sums[1]) * _unbiased(n_units))
+
+
+def _unbiased(n: int) -> float:
+    """Return n / (n − 1), 1 of a single one."""
+    return n / max(1, n - 1)
+
+
 def check_weighting(weighting: Weighting, strata: Any) -> None:
     """Refuse weights of strata that are unknown, or have nothing to weigh."""
     if weighting not in ("pairs", "equal"):

@@ -123,9 +123,10 @@ def _check_rows(about: Mapping[str, Any]) -> Iterator[str]:
         )
     if about["groups"] is not None:
         yield (
-            f"Rows come in {about['groups']} groups. Cross-validation kept groups together, but "
-            "the interval treats rows as independent. It is too narrow if rows of a group are "
-            "correlated."
+            f"Rows come in {about['groups']} groups. Cross-validation kept groups together, and "
+            f"the interval of the {measure} allows for related rows. Those of rates, probabilities "
+            "and curves treat rows as independent: they are too narrow if rows of a group are "
+            "alike."
         )
 
 

@@ -30,6 +30,7 @@ from .reading.columns import texts
 from .reading.outcome import find_new_classes, follow_rows
 from .reading.scoring import ColumnShift, compare_columns, read_numbers, score_rows
 from .reading.source import Source
+from .reading.training import read_complete_column
 from .scorecard import ScoreCard, read_record
 
 
@@ -189,6 +190,7 @@ def validate_model(
     source: Source,
     by: str | None = None,
     *,
+    groups: str | None = None,
     positive: str | None = None,
     negative: str | None = None,
     risk_columns: Sequence[str] = (),
@@ -196,8 +198,9 @@ def validate_model(
     """Evaluate a model on a table with known outcome, and each group of the column ``by``.
 
     The groups are by default the strata of the model, and the labels of the two classes those of
-    the model; with ``negative``, rows with other labels are left out. ``risk_columns`` are columns
-    of other scores or risks to compare with.
+    the model; with ``negative``, rows with other labels are left out. ``groups`` is a column that
+    marks related rows, which intervals and tests of rankings take together. ``risk_columns`` are
+    columns of other scores or risks to compare with.
     """
     found = score_rows(source, card)
     scores = found.scores
@@ -205,7 +208,9 @@ def validate_model(
     if new is None:
         raise _no_outcome_error(source, card)
     judged = new.judged
-    outcome = new.outcome
+    related = read_complete_column(source, groups, "--groups", np.flatnonzero(judged))
+    outcome = new.outcome.related(related)
+    new = replace(new, outcome=outcome)
     truth = outcome.positive
     _refuse_few(source, card, truth)
     notes = [*source.notes, *found.notes, *new.notes]
@@ -250,7 +255,7 @@ def validate_model(
     else:
         curves = rank_curves(kept, truth)
     by = within if by is None else by
-    groups = [] if by is None else judge_groups(_read_groups(source, by, judged), outcome, kept)
+    parts = [] if by is None else judge_groups(_read_groups(source, by, judged), outcome, kept)
     return Validation(
         card,
         source.name,
@@ -263,7 +268,7 @@ def validate_model(
         risks,
         size,
         points,
-        groups,
+        parts,
         columns,
         tuple(notes),
         tuple(warnings),

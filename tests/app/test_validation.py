@@ -262,3 +262,25 @@ def test_near_names_are_compared_without_their_units():
     names = ["urea (mmol/L)", "lactate (mmol/L)", "Creatinine (mg/dL)"]
     assert did_you_mean("creatinine (umol/L)", names) == "did you mean 'Creatinine (mg/dL)'?"
     assert did_you_mean("creatinine (umol/L)", names[:2]).startswith("there are 'urea")
+
+
+def test_intervals_of_related_rows_take_groups_together(fitted, folder):
+    """Every row three times: groups tell that these are no new rows."""
+    frame = cohort(6, n=100)
+    frame["patient"] = [f"p{row}" for row in range(100)]
+    plain = validate_model(fitted.card, source(frame, folder))
+    thrice = source(pd.concat([frame] * 3), folder, "thrice.csv")
+    alike = validate_model(fitted.card, thrice)
+    found = validate_model(fitted.card, thrice, groups="patient", risk_columns=["c"])
+    assert found.interval.standard_error == pytest.approx(plain.interval.standard_error, rel=0.02)
+    assert alike.interval.standard_error < 0.6 * plain.interval.standard_error
+    assert found.interval == auc_confidence_interval(
+        found.positive, found.scores, groups=list(frame["patient"]) * 3
+    )
+    paired = delong_test(
+        found.positive, found.scores, list(frame["c"]) * 3, groups=list(frame["patient"]) * 3
+    )
+    assert found.others[0].error == paired.standard_error
+    frame.loc[4, "patient"] = None
+    with pytest.raises(DataError, match="--groups: 'patient' is missing in row 5"):
+        validate_model(fitted.card, source(frame, folder), groups="patient")

@@ -299,6 +299,30 @@ def test_standard_error_is_that_of_the_sums_over_the_pairs_of_each_row(problem):
     assert pairs.standard_error(scores) == pytest.approx(np.sqrt(variance) / total, abs=1e-9)
 
 
+def test_standard_error_of_related_rows_sums_what_a_group_adds():
+    rng = np.random.default_rng(3)
+    n, groups = 60, np.arange(60) // 4
+    times = SurvivalTimes(np.ceil(rng.exponential(8.0, n)), rng.random(n) < 0.6)
+    scores = np.round(rng.normal(size=n) + rng.normal(size=15)[groups], 1)
+    outcome = Times(times, groups=groups)
+    pairs = naive_pairs(times, np.ones(n), np.zeros(n, int), np.ones(n), "pairs")
+    won = [(scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]) for i, j, _ in pairs]
+    area = np.mean(won)
+    apart = np.zeros((2, 15))  # by class of the row, and group
+    for (i, j, _), win in zip(pairs, won, strict=True):
+        for row in (i, j):
+            apart[int(times.event[row]), groups[row]] += win - area
+    sizes = [np.unique(groups[times.event == event]).size for event in (False, True)]
+    variance = 2 * np.sum(apart[0] * apart[1]) * 15 / 14
+    for sums, size in zip(apart, sizes, strict=True):
+        variance += np.sum(sums**2) * size / (size - 1)
+    found = outcome.interval(scores)
+    assert found.auc == pytest.approx(area)
+    assert found.standard_error == pytest.approx(np.sqrt(variance) / len(pairs))
+    assert found.standard_error > Times(times).interval(scores).standard_error
+    assert outcome.informative == sizes[1]
+
+
 @given(st.integers(0, 10_000), st.integers(2, 20), st.integers(2, 20))
 def test_standard_error_of_two_classes_is_delongs(seed, n_positive, n_negative):
     rng = np.random.default_rng(seed)
@@ -308,6 +332,11 @@ def test_standard_error_of_two_classes_is_delongs(seed, n_positive, n_negative):
     weighted = Binary(y == 1, np.full(y.size, 2.0)).interval(scores)
     for name in ("auc", "low", "high", "standard_error"):
         assert getattr(weighted, name) == pytest.approx(getattr(expected, name), abs=1e-9)
+    groups = rng.integers(0, 5, y.size)
+    expected = auc_confidence_interval(y, scores, groups=groups)
+    weighted = Binary(y == 1, np.full(y.size, 2.0), groups=groups).interval(scores)
+    for name in ("auc", "low", "high", "standard_error"):
+        assert getattr(weighted, name) == pytest.approx(getattr(expected, name), abs=1e-6)
 
 
 def test_standard_error_is_that_of_repeated_samples():

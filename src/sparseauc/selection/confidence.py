@@ -93,8 +93,9 @@ def nested_scores(
     cv : int, splitter or iterable, default=5
         Number of shuffled stratified folds, or as in scikit-learn. Each row must be tested once.
     groups : array-like of shape (n,), optional
-        Related rows, such as the visits of a patient; they share a fold. Groups are not passed to
-        the estimator, whose inner cross-validation may split them.
+        Related rows, such as the visits of a patient; they share a fold, and the interval takes
+        them together. Groups are not passed to the estimator, whose inner cross-validation may
+        split them.
     strata : array-like of shape (n,), optional
         Site, batch, donor or matched set of each row, passed to the estimator (of a pipeline, the
         last step). The AUC compares rows of the same stratum only.
@@ -136,6 +137,7 @@ def nested_scores(
     check_consistent_length(X, y)
     of_row = None if strata is None else np.asarray(strata)
     labels, outcome = read_outcome(y)
+    outcome = outcome.related(groups)
     divided = outcome if of_row is None else outcome.within(of_row)
     splits = make_splits(
         cv, X, outcome.positive, groups, random_state, n_repeats=1, strata=divided.strata
@@ -261,7 +263,7 @@ def honest_interval(interval: AUCInterval, agreement: float, fewer: int) -> AUCI
     agreement : float
         Mean correlation of the scores of two folds' models, within classes.
     fewer : int
-        Rows of the rarer class.
+        Rows of the rarer class; of related rows, the fewer groups that have rows of a class.
 
     Returns
     -------

@@ -7,14 +7,14 @@ that come after its group of equals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from ..strata import Weighting
+from ..strata import Weighting, sum_variance
 from ..utils.jit import kernel
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array, Indices
 from ._times import SurvivalTimes, sorted_groups
 
 
@@ -38,6 +38,8 @@ class ComparablePairs:
         What a row counts as the one with the earlier event; 0 where it is censored.
     second : ndarray of shape (m,)
         What it counts as the one that is followed longer.
+    unit : ndarray of shape (m,), optional
+        Number of the group of related rows that each belongs to; without it none are related.
     """
 
     rows: Indices
@@ -45,6 +47,7 @@ class ComparablePairs:
     cell: Indices
     first: Array
     second: Array
+    unit: Indices | None = None
 
     @classmethod
     def from_times(
@@ -55,6 +58,7 @@ class ComparablePairs:
         *,
         event_weight: Array | None = None,
         weighting: Weighting = "pairs",
+        groups: Indices | None = None,
     ) -> ComparablePairs:
         """Sort rows.
 
@@ -69,6 +73,8 @@ class ComparablePairs:
             What the event of a row counts besides, as of ``uno_weights``.
         weighting : {"pairs", "equal"}, default="pairs"
             Whether cells count by their pairs, or all the same.
+        groups : int ndarray of shape (n,), optional
+            Related rows, which errors take together.
         """
         code = np.zeros(len(times), np.int64) if cells is None else cells
         counted = code >= 0 if weight is None else (code >= 0) & (weight > 0)
@@ -81,11 +87,12 @@ class ComparablePairs:
         first = second * event
         if event_weight is not None:
             first *= event_weight[rows]
-        pairs = cls(rows, group, cell, first, second)
+        unit = None if groups is None else groups[rows]
+        pairs = cls(rows, group, cell, first, second, unit)
         if weighting == "equal":
             total = np.bincount(cell, pairs.first * pairs.after).astype(np.float64)
             inverse = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-            pairs = cls(rows, group, cell, first * inverse[cell], second)
+            pairs = replace(pairs, first=first * inverse[cell])
         return pairs
 
     @cached_property
@@ -107,10 +114,11 @@ class ComparablePairs:
 
     @property
     def n_disjoint(self) -> int:
-        """Pairs that share no row, at most."""
-        earlier = np.count_nonzero(self.first * self.after)
-        later = np.count_nonzero(self.second * self.before)
-        return int(min(earlier, later))
+        """Pairs that share no row, or group, at most."""
+        unit = np.arange(self.rows.size) if self.unit is None else self.unit
+        earlier = np.unique(unit[self.first * self.after > 0])
+        later = np.unique(unit[self.second * self.before > 0])
+        return min(earlier.size, later.size)
 
     def concordance(self, scores: Array) -> float:
         """Share of the pairs whose earlier row has the higher score, ties one half.
@@ -128,17 +136,13 @@ class ComparablePairs:
         """Standard error of the concordance, from what the pairs of each row add to it.
 
         With other scores of the same rows, that of the difference of the two. It is DeLong's where
-        rows have their event at the same time or are followed longer. Weights of events count as
-        known.
+        rows have their event at the same time or are followed longer, and Obuchowski's where rows
+        are related. Weights of events count as known.
         """
         apart = self._apart(scores)
         if others is not None:
             apart = apart - self._apart(others)
-        parts = [
-            apart[side] @ apart[side] * _unbiased(side)
-            for side in (self.first > 0, self.first <= 0)
-        ]
-        return float(np.sqrt(sum(parts)) / self.total)
+        return float(np.sqrt(sum_variance(apart, self.first > 0, self.unit)) / self.total)
 
     def _apart(self, scores: Array) -> Array:
         """Return what the pairs of each row add to the concordance beyond its mean."""
@@ -150,12 +154,6 @@ class ComparablePairs:
         above += _concordant(*(np.ascontiguousarray(part[::-1]) for part in turned))[::-1]
         apart: Array = above - area * (self.first * self.after + self.second * self.before)
         return apart
-
-
-def _unbiased(mask: Mask) -> float:
-    """Return n / (n − 1) of so many rows, 1 of a single one."""
-    n = int(mask.sum())
-    return n / max(1, n - 1)
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,11 +32,14 @@ def read_table(
 
 
 def read_new_rows(
-    path: Path, card: ScoreCard, text_file: TextFile, *, by: str | None = None
+    path: Path, card: ScoreCard, text_file: TextFile, *, labels: Collection[str | None] = ()
 ) -> Source:
-    """Read new rows for a model: its columns by the types on the card, ids as they are written."""
+    """Read new rows for a model: its columns by the types on the card, ids as they are written.
+
+    ``labels`` are further columns that are read as text.
+    """
     ids = card.summary.get("ids")
-    as_text = written_columns(card) | {name for name in (card.target, card.within, by) if name}
+    as_text = written_columns(card) | {name for name in (card.target, card.within, *labels) if name}
     ids = ids if isinstance(ids, str) and ids not in as_text else None
     return read_source(path, as_text=as_text, ids=ids, **text_file.as_arguments())
 

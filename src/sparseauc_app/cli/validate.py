@@ -27,6 +27,14 @@ def validate_command(
             metavar="NAME", help="Column of groups to evaluate one by one, such as the site."
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        options.fitting(
+            metavar="NAME",
+            help="Column that marks related rows, such as the visits of a patient. Intervals and "
+            "tests of rankings take them together.",
+        ),
+    ] = None,
     risk_column: Annotated[
         list[str] | None,
         options.fitting(
@@ -83,11 +91,12 @@ def validate_command(
 
         card = load_model(model)
         notes: list[str] = []
-        source = read_new_rows(table, card, text_file, by=by)
+        source = read_new_rows(table, card, text_file, labels=(by, groups))
         found = validate_model(
             card,
             source,
             by,
+            groups=groups,
             positive=positive,
             negative=negative,
             risk_columns=risk_column or (),

@@ -149,8 +149,9 @@ class Table:
         from sparseauc.outcome import Binary, Times
 
         if self.times is None or self.follow_up is None:
-            return Binary(self.y == 1, self.weight)
-        return Times(self.times, self.weight, horizon=self.follow_up.horizon)
+            return Binary(self.y == 1, self.weight, groups=self.groups)
+        horizon = self.follow_up.horizon
+        return Times(self.times, self.weight, horizon=horizon, groups=self.groups)
 
 
 def training_table(source: Source, rules: Rules) -> Table:
@@ -184,8 +185,8 @@ def training_table(source: Source, rules: Rules) -> Table:
     if followed.follow_up is not None and followed.follow_up.binary:
         by_then = f"{classes.positive} within {followed.follow_up.horizon:g}"
         names = f"not {by_then}", by_then
-    groups = _read_complete_column(source, rules.groups, "--groups", rows)
-    strata = _read_complete_column(source, rules.strata, "--strata", rows)
+    groups = read_complete_column(source, rules.groups, "--groups", rows)
+    strata = read_complete_column(source, rules.strata, "--strata", rows)
     _refuse_unknown(source, rules)
     aside = {target, *rules.aside}
     features = encode_columns(source, aside, rules, problems)
@@ -393,7 +394,7 @@ def _leave_out_useless(
     return X[:, places], [inputs[j] for j in places]
 
 
-def _read_complete_column(
+def read_complete_column(
     source: Source, name: str | None, option: str, rows: Rows
 ) -> Labels | None:
     """The rows' entries in a column of the file, as text, of which none may be missing."""
