@@ -2,11 +2,15 @@
 
 import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from sparseauc_paper.audit import DISCREPANCIES
+from sparseauc_paper.command import reproduce_command
 from sparseauc_paper.protocols import SWITCHES
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -38,3 +42,23 @@ def test_the_audit_lists_every_discrepancy_and_switch(written):
     text = (written / "parts" / "audit.md").read_text(encoding="utf-8")
     assert all(f"| {one.number} | " in text for one in DISCREPANCIES)
     assert all(f"| `{one.name}` | " in text for one in SWITCHES)
+
+
+def test_shell_blocks_run(tmp_path, monkeypatch):
+    """Up to the list of their tasks."""
+    monkeypatch.chdir(tmp_path)
+    app = typer.Typer()
+    app.command()(reproduce_command)
+    blocks = "".join(
+        block
+        for page in DOCS.glob("*.md")
+        for block in re.findall(r"```bash\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    )
+    commands = re.findall(r"^sparseauc reproduce(.*)$", blocks, re.M)
+    assert len(commands) > 5
+    for arguments in commands:
+        # Few machines have a GPU.
+        words = shlex.split(arguments.replace("--device cuda", ""))
+        result = CliRunner().invoke(app, [*words, "--dry-run"])
+        assert result.exit_code == 0, f"{arguments}\n{result.output}"
+        assert "core-hours" in result.output
