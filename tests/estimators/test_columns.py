@@ -306,3 +306,13 @@ def test_costs_in_the_table_are_of_columns():
     for name, cost in table["cost"].items():
         assert cost == 1.0 + FRAME.columns.get_loc(name)
     assert model.cost_ == table["cost"].sum()
+
+
+@pytest.mark.parametrize(
+    "model", [MeanDifferenceClassifier(k=2), SHTAUCClassifier(k=2, random_state=0)]
+)
+def test_others_score_frames_as_arrays(model):
+    frame = FRAME[["straight", "noise"]].assign(more=1.0 - FRAME["noise"])
+    X = frame.to_numpy()
+    of_frame = clone(model).fit(frame, Y).decision_function(frame)
+    assert_array_equal(of_frame, clone(model).fit(X, Y).decision_function(X))

@@ -28,7 +28,7 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 N, D, ROWS = 600, 20, 120
-SEARCH = SparseAUCClassifierCV(ks=[1, 3, 6], alphas=[0.1, 10.0], cv=3)
+SEARCH = SparseAUCClassifierCV(ks=[1, 3, 6], alphas=[0.1, 10.0], cv=3, curves=False)
 
 
 @pytest.fixture(scope="module")

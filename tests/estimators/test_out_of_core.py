@@ -35,7 +35,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.folds import SplitPlan
 from sparseauc.moments import chunked
 
-GRID = {"ks": [1, 3, 6, 9], "alphas": [0.1, 10.0]}
+GRID = {"ks": [1, 3, 6, 9], "alphas": [0.1, 10.0], "curves": False}
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +268,7 @@ def test_many_columns_within_strata(monkeypatch):
     X, y = rng.normal(size=(300, 1000)), rng.random(300) < 0.4
     X[y, :20] += 0.5
     strata = np.arange(300) % 3
-    model = SparseAUCClassifierCV(range(1, 9), [0.1, 10.0], cv=3)
+    model = SparseAUCClassifierCV(range(1, 9), [0.1, 10.0], cv=3, curves=False)
     asked = []
     gather = chunked.GatheredMoments.gather
 
@@ -293,7 +293,7 @@ def test_rows_of_single_precision_change_no_list(monkeypatch, offset, scale):
     X[y, ::30] += 0.5
     X[:, 5] *= scale  # its squares are no numbers of single precision
     X = (X + offset).astype(np.float32)
-    model = SparseAUCClassifierCV(range(1, 9), [0.1, 10.0], cv=3)
+    model = SparseAUCClassifierCV(range(1, 9), [0.1, 10.0], cv=3, curves=False)
     actual, expected = (clone(model).fit(dense_chunks(Z), y) for Z in (X, X.astype(np.float64)))
     assert actual.n_passes_ > 2
     for one, other in zip(*(m.path_.solutions[0] for m in (actual, expected)), strict=True):

@@ -230,7 +230,7 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _read_frame(self, frame: Any, *, reset: bool, only: Collection[int] | None) -> ReadColumns:
         """Read a data frame, by the levels of the fit where it is none."""
         known = None if reset else (self._units or Units(())).levels
-        read = read_table(frame, known, only)
+        read = read_table(frame, known, only if self._encodes_columns else None)
         if read.levels and not self._encodes_columns:
             column = frame.columns[next(iter(read.levels))]
             more = f" and {len(read.levels) - 1} more" if len(read.levels) > 1 else ""
