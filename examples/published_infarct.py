@@ -16,10 +16,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from sklearn.impute import SimpleImputer
 from sklearn.metrics import RocCurveDisplay
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import make_pipeline
 
 from sparseauc import SparseAUCClassifierCV
 from sparseauc.metrics import auc_confidence_interval
@@ -30,7 +28,6 @@ folder = Path(os.environ["SPARSEAUC_DATA"]) / "published"
 patients = pd.read_csv(folder / "gusto.csv.gz").drop(columns=["regl", "grpl", "grps"])
 died = patients.pop("day30") == 1
 patients["Killip"] = patients["Killip"].map({"I": 1, "II": 2, "III": 3, "IV": 4})
-patients = pd.get_dummies(patients, dtype=float)
 known, others, y, y_others = train_test_split(
     patients, died, train_size=6000, stratify=died, random_state=0
 )
@@ -39,9 +36,8 @@ known, others, y, y_others = train_test_split(
 # Five values
 # -----------
 
-fill = SimpleImputer(strategy="median").set_output(transform="pandas")
-model = make_pipeline(fill, SparseAUCClassifierCV(ks=[5], random_state=0)).fit(known, y)
-column_table(model[-1], model[0].transform(known), y).round(3)
+model = SparseAUCClassifierCV(ks=[5], random_state=0).fit(known, y)
+column_table(model, known, y).round(3)
 
 # %%
 # On patients that it never saw
