@@ -44,6 +44,11 @@ _TIME_WORDS = {
     "followup", "follow", "fu", "fup", "lenfol", "tte", "os", "pfs", "dfs", "rfs", "efs", "outcome",
     "duration", "rfstime", "dfstime", "pfstime", "ostime", "pgtime",
 }  # fmt: skip
+# Words of which names of times consist, whatever the outcome.
+_UNITS_OF_TIME = {
+    "time", "times", "futime", "survtime", "followup", "follow", "up", "fu", "duration", "day",
+    "days", "week", "weeks", "month", "months", "in", "to", "event",
+}  # fmt: skip
 _PAST_WORDS = {"since", "ago", "before", "prior", "previous", "last", "age"}
 EVENT_WORDS = {
     "status", "event", "events", "death", "dead", "died", "fstat", "cens", "censored", "censor",
@@ -227,45 +232,61 @@ def find_times(target: str, names: Iterable[str]) -> list[str]:
     return sorted(found, key=lambda name: not event & split_words(name))
 
 
+def find_plain_times(names: Iterable[str]) -> list[str]:
+    """Columns that are named like a time and nothing else."""
+    return [name for name in names if split_words(name) <= _UNITS_OF_TIME]
+
+
 def warn_of_follow_up(target: str, inputs: Sequence[Input]) -> list[str]:
-    """Warn about columns named like the follow-up time of an event."""
-    times = find_times(target, dict.fromkeys(one.column for one in inputs if one.level is None))
+    """Warn about columns named like the time of an event, or of anything."""
+    names = dict.fromkeys(one.column for one in inputs if one.level is None)
+    times = [*dict.fromkeys(find_times(target, names) + find_plain_times(names))]
     if not times:
         return []
     one = len(times) == 1
     excluded = " ".join(f"--exclude {name!r}" for name in times[:5])
     return [
         f"{quoted(times)} {'looks' if one else 'look'} like the time to {target!r} or to the end "
-        f"of follow-up, which is not known beforehand: leave {'it' if one else 'them'} out with "
-        f"{excluded}, or rank rows by the time to their event with --time {times[0]!r} --event "
-        f"{target!r}"
+        f"of follow-up. If so, {'it is' if one else 'they are'} not known beforehand: leave "
+        f"{'it' if one else 'them'} out with {excluded}, or rank rows by the time to their event "
+        f"with --time {times[0]!r} --event {target!r}"
     ]
 
 
 def warn_of_codes(X: Any, inputs: Sequence[Input]) -> list[str]:
-    """Warn about numbers such as -999 that stand apart and are repeated, as codes for missing."""
+    """Warn about numbers such as -9 or 999 that are repeated beyond all others, as codes are."""
     found = []
+    codes = []
     for j, one in enumerate(inputs):
         if one.level is not None:
             continue
         values = np.asarray(X[:, j], np.float64)
-        values = values[np.isfinite(values)]
-        if values.size < 10:
+        coded = np.isin(values, _CODES)
+        rest = np.unique(values[np.isfinite(values) & ~coded])
+        if not coded.any() or rest.size < 2:
             continue
-        for code in (values.min(), values.max()):
-            rest = values[values != code]
-            repeated = values.size - rest.size
-            if code not in _CODES or not rest.size or repeated < max(2, 0.005 * values.size):
-                continue
-            apart = np.abs(rest - code).min()
-            if apart > 2 * (rest.max() - rest.min()) and np.unique(rest).size > 2:
+        least = max(2, 0.005 * values.size)
+        for code, repeated in zip(*np.unique(values[coded], return_counts=True), strict=True):
+            if repeated >= least and _stands_apart(code, rest):
                 found.append(f"{one.column!r} is {code:g} in {repeated} rows")
+                codes.append(f"{code:g}")
     if not found:
         return []
     return [
-        f"{listed(found)}, far from all other values. If that means missing, leave the field empty "
-        "in the file"
+        f"{listed(found)}, beyond all other values. If that means missing, read it as empty with "
+        f"--missing-codes {','.join(dict.fromkeys(codes))}"
     ]
+
+
+def _stands_apart(code: float, rest: npt.NDArray[np.float64]) -> bool:
+    """Return whether all other values, sorted, are on one side of a code, and it is none of them.
+
+    It is not if it is the only negative one, or further from the next than these are apart.
+    """
+    if rest[0] < code < rest[-1]:
+        return False
+    apart = np.abs(rest - code).min()
+    return bool((code < -1 and rest[0] >= 0) or apart > np.diff(rest).max())
 
 
 def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: Rows) -> list[str]:

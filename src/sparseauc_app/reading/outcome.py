@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from sparseauc.utils.text import listed, quoted
 from sparseauc.utils.types import Array, Mask
 
 from ..column_types import ColumnType, FollowUp, Labels, Rows
-from .checks import EVENT_WORDS, find_times, split_words
+from .checks import EVENT_WORDS, find_plain_times, find_times, split_words
 from .columns import count_distinct, is_given, is_number, kind_of, labels_as_text, texts
 from .features import Rules
 from .scoring import read_numbers
@@ -287,17 +287,29 @@ def _ask_for_target(
     """Ask for the outcome, with the columns that may be it: by name, or of two values."""
     frame = source.frame
     counts = {name: count_distinct(frame.column(name).drop_null()) for name in frame.column_names}
-    few = [name for name in counts if 2 <= counts[name] <= MOST_CLASSES]
+    candidates = _rank_outcomes(source, counts)
+    shown = [f"{name!r} ({counts[name]} values)" for name in candidates]
+    hint = f"perhaps {listed(shown, 12)}" if shown else f"one of {quoted(counts, 8)}"
+    asked = "is the outcome" if option == "--target" else "says who had the event"
+    times = find_plain_times(counts) if option == "--target" else []
+    if times and candidates:
+        hint += f". If it is an event, and {times[0]!r} its time, give --time and --event"
+    options = _options_for(source, rules, option, candidates[0], make) if candidates else ()
+    return DataError(f"{source.name}: which column {asked}? Give {option}, {hint}", options)
+
+
+def _rank_outcomes(source: Source, counts: Mapping[str, int]) -> list[str]:
+    """Columns that may be the outcome, by their numbers of values: by name, or where they stand."""
+    few = [name for name, count in counts.items() if 2 <= count <= MOST_CLASSES]
     named = [name for name in few if _OUTCOME_WORDS & split_words(name)]
     named.sort(key=lambda name: (counts[name] > 2, len(split_words(name) - _OUTCOME_WORDS)))
+    # The outcome stands last or first, as a rule.
+    from_end = {name: place for place, name in enumerate([*counts][::-1])}
+    ends = [name for name in few[::-1] if from_end[name] in (0, len(counts) - 1)]
     two = [name for name in few if counts[name] == 2]
-    text = [name for name in few if kind_of(frame.column(name)) == "text"]
-    candidates = [*dict.fromkeys(named + two)] or text
-    shown = ", ".join(f"{name!r} ({counts[name]} values)" for name in candidates[:12])
-    hint = f"perhaps {shown}" if candidates else f"one of {quoted(counts, 8)}"
-    asked = "is the outcome" if option == "--target" else "says who had the event"
-    options = _options_for(source, rules, option, named[0], make) if named else ()
-    return DataError(f"{source.name}: which column {asked}? Give {option}, {hint}", options)
+    two.sort(key=lambda name: min(from_end[name], len(counts) - 0.5 - from_end[name]))
+    text = [name for name in few if kind_of(source.column(name)) == "text"]
+    return [*dict.fromkeys(named + ends + two)] or text
 
 
 def _options_for(
@@ -305,15 +317,13 @@ def _options_for(
 ) -> list[str]:
     """Options that take a column for the outcome and settle what else is in the way.
 
-    Where the column says who had an event and the table has its time, with that. None if the name
-    says little, or no option helps.
+    Where the column says who had an event and the table has its time, with that. None if no option
+    helps.
     """
     times: list[str | None] = []
     labels = {str(label).lower() for label in texts(source.column(name)) if label is not None}
     if labels & NEGATIVE_WORDS or all(map(is_number, labels)):
         times += find_event_times(source, name, rules)[:1]
-    if split_words(name) - _OUTCOME_WORDS and f"t{name[1:]}" not in times:
-        return []
     for time in (*times, None):
         options = [option, name] if time is None else ["--time", time, "--event", name]
         try:

@@ -128,11 +128,23 @@ def test_words_that_are_not_codes_are_no_events(run, tmp_path):
     assert command[2:] == ["--target", "Status"]
 
 
-def test_an_outcome_that_is_not_known_by_name_is_not_guessed(run, tmp_path):
-    table = columns(kind=GRADES) | {"y": LAB, "low": np.arange(N) % 2}
-    result = run("fit", write(tmp_path / "t.csv", {**table, "a state": GRADES}))
-    assert "Give --target, perhaps 'low' (2 values)" in result.stderr
-    assert "Try:" not in result.stderr
+def test_the_last_column_is_the_outcome_rather_than_any_other_of_few_values(run, tmp_path):
+    two = {f"yes {i}": (np.arange(N) + i) % 2 for i in range(14)}
+    table = {"age": columns()["age"], **two, "vote": GRADES}
+    result = run("fit", write(tmp_path / "t.csv", table))
+    assert "Give --target, perhaps 'vote' (3 values), 'yes 13' (2 values), " in result.stderr
+    assert "and 3 more" in result.stderr
+    again = run(*suggested(result), "-k", "1", "--alpha", "1", "--quick")
+    assert again.exit_code == 0, again.output
+
+
+def test_a_column_named_like_a_time_is_told_of(run, tmp_path):
+    table = {"week": DAYS, "age": columns()["age"], "arrest": columns()["y"]}
+    path = write(tmp_path / "t.csv", table)
+    asked = run("fit", path).stderr
+    assert "If it is an event, and 'week' its time, give --time and --event" in asked
+    told = run("fit", path, "--target", "arrest", "-k", "1", "--alpha", "1", "--quick").stderr
+    assert "--time 'week' --event 'arrest'" in " ".join(told.split())
 
 
 def test_one_event_is_refused(run, tmp_path):

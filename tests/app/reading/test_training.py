@@ -343,7 +343,8 @@ def test_of_exact_copies_one_is_a_candidate():
 @pytest.mark.parametrize(
     ("target", "name", "told"),
     [("status", "time", True), ("fstat", "lenfol", True), ("e.tdm", "t.tdm", True),
-     ("death", "follow_up_days", True), ("sepsis", "time", False), ("status", "age", False),
+     ("death", "follow_up_days", True), ("sepsis", "time", True), ("status", "age", False),
+     ("arrest", "week", True), ("rinfct", "time_in_days", True), ("arrest", "weekday", False),
      ("status", "timer", False), ("event", "GA.at.outcome", True)],
 )  # fmt: skip
 def test_follow_up_times_are_warned_of_by_name(target, name, told):
@@ -360,6 +361,22 @@ def test_codes_for_missing_values_are_warned_of():
     assert "'x' is -999 in" in warned(x=code)
     assert "-999" not in warned(x=np.where(np.arange(N) == 0, -999.0, x))  # once
     assert "'n'" not in warned(n=RNG.integers(-9, 9, N))
+    assert "'n'" not in warned(n=np.where(np.arange(N) % 5 == 0, 99, 59 + np.arange(N)))
+    assert "'n'" not in warned(n=np.where(np.arange(N) == 0, -9, np.arange(N)))  # once
+
+
+@pytest.mark.parametrize("codes", [(-9,), (99,), (-9, -99), (-9, 999), (-1,)])
+def test_codes_near_other_values_are_warned_of(codes):
+    """Body mass indices of 18 to 57, and answers of 1 to 5."""
+    place = np.arange(N) % 4
+    for values in (18 + np.arange(N), 1.0 + np.arange(N) % 5):
+        if codes == (-1,) and values[0] == 1.0:  # -1 may be an answer
+            continue
+        for j, code in enumerate(codes):
+            values = np.where(place == j, code, values)
+        said = warned(x=values)
+        assert all(f"'x' is {code} in 10 rows" in said for code in codes)
+        assert f"--missing-codes {','.join(map(str, sorted(codes)))}" in said
     assert "'n'" not in warned(n=np.where(np.arange(N) % 5 == 0, -1, RNG.integers(0, 5, N)))
 
 
