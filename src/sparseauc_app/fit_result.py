@@ -291,6 +291,7 @@ def _describe_table(table: Table, strata_results: Sequence[GroupResult]) -> dict
         "groups": None if table.groups is None else int(np.unique(table.groups).size),
         "strata": strata,
         "ids": table.ids,
+        "missing_codes": list(table.missing_codes),
         "missing": dict(table.missing),
         "left_out": dict(table.left_out),
         "imputation": table.imputation,

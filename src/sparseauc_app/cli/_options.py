@@ -216,6 +216,29 @@ class TextFile:
         ),
     ] = None
 
+    missing_codes: Annotated[
+        str | None,
+        reading(
+            "--missing-codes",
+            metavar="CODES",
+            help="Values that mean missing, such as -9,99: they are read as empty, here and in new "
+            "rows of the model.",
+        ),
+    ] = None
+    labels: Annotated[
+        Path | None,
+        reading(
+            metavar="FILE",
+            help="A second table, with the outcome or what else is known of each row, joined by "
+            "name. If its names are those of columns of TABLE, as of samples where genes are in "
+            "rows, TABLE is turned.",
+        ),
+    ] = None
+
+    def codes(self) -> tuple[str, ...]:
+        """Return the values that mean missing."""
+        return tuple(filter(None, map(str.strip, (self.missing_codes or "").split(","))))
+
     def as_arguments(self) -> dict[str, Any]:
         """Return what ``read_source`` takes."""
         given = read_assignments(self.format or (), "--format", _FORMAT)

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..reading import Rules, Source, Table, read_source, training_table
+from ..reading.arrange import empty_codes, join_labels, turn
 from ..reading.scoring import written_columns
 from ..scorecard import ScoreCard
 from ._options import TextFile, Training
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from sparseauc.limits import Limits
 
 
@@ -27,8 +30,27 @@ def read_table(
     if limits is not None:
         keep = tuple(str(name) for name in limits.always_include or ())
         rules = replace(rules, keep=keep, whole=limits.allow_groups)
-    source = read_source(path, as_text=rules.written, ids=rules.ids, **text_file.as_arguments())
-    return training_table(source, rules)
+    return training_table(_read(path, text_file, rules.written, rules.ids), rules)
+
+
+def _read(
+    path: Path,
+    text_file: TextFile,
+    as_text: Collection[str],
+    ids: str | None,
+    codes: Sequence[str] = (),
+    columns: Collection[str] = (),
+) -> Source:
+    """Read a file as a table of rows: labels joined, codes empty, and the columns as columns."""
+    how = text_file.as_arguments()
+    source = read_source(path, as_text=as_text, ids=ids, **how)
+    if columns:
+        source = turn(source, columns)
+    if text_file.labels is not None:
+        labels = read_source(text_file.labels, as_text=as_text, ids=ids, **how)
+        source = join_labels(source, labels)
+    codes = text_file.codes() or codes
+    return empty_codes(source, codes, ids) if codes else source
 
 
 def read_new_rows(
@@ -41,7 +63,10 @@ def read_new_rows(
     ids = card.summary.get("ids")
     as_text = written_columns(card) | {name for name in (card.target, card.within, *labels) if name}
     ids = ids if isinstance(ids, str) and ids not in as_text else None
-    return read_source(path, as_text=as_text, ids=ids, **text_file.as_arguments())
+    codes = card.summary.get("missing_codes")
+    codes = [str(code) for code in codes] if isinstance(codes, list) else []
+    columns = {term.column for term in card.terms}
+    return _read(path, text_file, as_text, ids, codes, columns)
 
 
 def made_by(table: Path) -> dict[str, str]:

@@ -16,7 +16,7 @@ from sparseauc.utils.optional import import_optional
 from sparseauc.utils.text import quoted
 
 from .source import COMPRESSIONS, MOST_BYTES, DataError, Source, read_by
-from .text import MISSING, read_text
+from .text import MISSING, count_titles, note_on_titles, read_text
 
 
 def read_parquet(path: Path) -> Source:
@@ -89,7 +89,9 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
                 "--format sheet=NAME",
                 ["--format", f"sheet={max(sheets, key=lambda title: len(sheets[title]))}"],
             )
-        ((header, *rows),) = sheets.values()
+        (rows,) = sheets.values()
+        titles_above = count_titles(rows[:20])
+        header, *rows = rows[titles_above:]
         names = []
         columns = []
         for place, (name, *values) in enumerate(zip_longest(header, *rows), start=1):
@@ -97,7 +99,8 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
             columns.append(_make_column(values))
         if not rows:
             raise DataError(f"{path.name} has a header and no rows")
-    return Source(path.name, pa.Table.from_arrays(columns, names))
+    notes = (note_on_titles(titles_above),) if titles_above else ()
+    return Source(path.name, pa.Table.from_arrays(columns, names), notes=notes)
 
 
 def _read_rows(sheet: Any) -> list[list[Any]]:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from ..column_types import Mark
-from .columns import COMMA, POINT, number_pattern, read_written_numbers
+from .columns import COMMA, POINT, is_number, number_pattern, read_written_numbers
 from .source import DataError, Source, check_names, file_bytes, read_by
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -134,6 +134,10 @@ def _find_layout(text: str, delimiter: str | None) -> tuple[str, str, list[str]]
     if comments:
         notes.append(f"{comments} line{'s' if comments > 1 else ''} of comment before the header")
     delimiter = delimiter or _find_delimiter(text)
+    titles = count_titles(_first_rows(text, delimiter))
+    if titles:
+        text = text[_end_of_rows(text, delimiter, titles) :].lstrip("\r\n")
+        notes.append(note_on_titles(titles))
     if delimiter != ",":
         notes.append(f"fields are delimited by {DELIMITER_NAMES.get(delimiter, repr(delimiter))}")
     return text, delimiter, notes
@@ -237,12 +241,30 @@ def _first_rows(text: str, delimiter: str) -> list[list[str]]:
     return found if whole else found[:-1]
 
 
+def count_titles(rows: Sequence[Sequence[Any]]) -> int:
+    """Number of rows above the header, such as a title, a date and an empty row.
+
+    They have less than half of the entries that most rows have, and the header has no numbers.
+    """
+    entries = [[cell for cell in row if cell is not None and str(cell).strip()] for row in rows]
+    usual = float(np.median([len(row) for row in entries])) if entries else 0.0
+    header = next((i for i, row in enumerate(entries) if len(row) > usual / 2), 0)
+    named = usual >= 3 and not any(map(is_number, entries[header]))
+    return header if named else 0
+
+
+def note_on_titles(count: int) -> str:
+    """Say that rows above the header were left out."""
+    return f"{count} row{'s' if count > 1 else ''} above the header left out, such as a title"
+
+
 def _find_delimiter(text: str) -> str:
     """Choose the delimiter that splits most rows into as many fields as the header, and most."""
     best = ","
     best_score = (0.0, 1)
     for delimiter in DELIMITERS:
-        widths = [len(row) for row in _first_rows(text, delimiter)]
+        rows = _first_rows(text, delimiter)
+        widths = [len(row) for row in rows[count_titles(rows) :]]
         if not widths or widths[0] < 2:
             continue
         # Rows with one field more are those of R, which names rows and not their column.
@@ -271,7 +293,7 @@ class _TextTable:
         blank = sum(not row[-1].strip() for row in rows)
         self.ends_in_delimiter = longer and 2 * blank > len(rows)
         if self.ends_in_delimiter:
-            end = _end_of_header(text, delimiter)
+            end = _end_of_rows(text, delimiter)
             text = f"{text[:end]}{delimiter}{text[end:]}"
             header = [*header, ""]
         elif longer:  # R writes row names in front, for which the header has no field
@@ -352,10 +374,11 @@ class _TextTable:
         )
 
 
-def _end_of_header(text: str, delimiter: str) -> int:
-    """Place of the end of the line, or of the last line, of the header."""
+def _end_of_rows(text: str, delimiter: str, count: int = 1) -> int:
+    """Place of the end of the line, or of the last line, of the header, or of the first rows."""
     reader = csv.reader(io.StringIO(text[: 1 << 20], newline=""), delimiter=delimiter)
-    next(row for row in reader if row)
+    for _ in range(count):
+        next(row for row in reader if row)
     end = -1
     for _ in range(reader.line_num):
         end = text.find("\n", end + 1)

@@ -81,6 +81,8 @@ class Table:
         Name of the column of the strata, within whose values rows are compared.
     ids : str, optional
         Name of the column of row identifiers.
+    missing_codes : tuple of str
+        Values such as -9 that were read as empty.
     missing : dict of str to int
         Number of missing values of each column that has any.
     imputation : {"median", "mean"}, optional
@@ -109,6 +111,7 @@ class Table:
     strata: Labels | None = None
     within: str | None = None
     ids: str | None = None
+    missing_codes: tuple[str, ...] = ()
     missing: dict[str, int] = field(default_factory=dict)
     imputation: Literal["median", "mean"] | None = None
     source: str = ""
@@ -229,6 +232,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         strata=None if strata is None else strata[kept],
         within=rules.strata,
         ids=rules.ids,
+        missing_codes=source.missing_codes,
         missing=missing,
         imputation=rules.missing if rules.missing in ("median", "mean") else None,
         source=source.name,
