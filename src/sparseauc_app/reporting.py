@@ -81,10 +81,9 @@ def report(
     path : path, optional
         File to write; none by default.
     **settings
-        Fields of :class:`~sparseauc_app.reading.Rules`, such as ``positive``, ``missing``,
-        ``groups``, ``strata``, ``exclude`` and ``time``, and of
-        :class:`~sparseauc_app.fitting.FitSettings`, such as ``k``, ``rule``, ``folds`` and
-        ``seed``.
+        Fields of ``Rules`` for reading, such as ``positive``, ``missing``, ``groups``, ``strata``,
+        ``exclude`` and ``time``, and of ``FitSettings`` for fitting, such as ``k``, ``rule``,
+        ``folds`` and ``seed``.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Columns as units: what each counts as, learned from training rows.
 
 ``Line`` is a number, ``Curve`` a number whose effect bends, ``Levels`` a text. Each says what it
-learns, its basis, its effect at a value, its words and its formula; see
-:mod:`sparseauc.columns.base`.
+learns, its basis, its effect at a value, its words and its formula: ``Encoding`` in
+``columns/base.py``.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _KINDS: dict[str, type[Encoding]] = {one.kind: one for one in (Line, Curve, Leve
 
 
 def encoding_from_dict(saved: Mapping[str, Any]) -> Encoding:
-    """Make the encoding that :meth:`Encoding.as_dict` has written."""
+    """Make the encoding that ``as_dict`` has written."""
     content = dict(saved)
     kind = content.pop("kind", None)
     if kind not in _KINDS:
