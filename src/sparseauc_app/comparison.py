@@ -42,7 +42,7 @@ class MethodResult:
     fold_auc : float
         Mean AUC within folds, which compares rows scored by the same model only.
     columns : float
-        Median number of columns used.
+        Median number of columns used; all of them by models without coefficients.
     difference, difference_error, pvalue : float, optional
         AUC minus that of the first method, its standard error and the p-value of a paired test
         (both without strata), of the first repeat.
@@ -92,7 +92,7 @@ def compare_methods(
     Parameters
     ----------
     table : Table
-    methods : sequence of str, default=all that are installed
+    methods : sequence of str, default=the usual ones that are installed
         Of ``all_methods``, or of ``methods_of_times``. The first is what the others are compared
         with.
     repeats : int, default=1
@@ -111,7 +111,8 @@ def compare_methods(
         In the order asked for.
     """
     known = all_methods() if table.times is None else methods_of_times()
-    methods = [name for name in known if known[name].installed] if methods is None else methods
+    if methods is None:
+        methods = [name for name, one in known.items() if one.usual and one.installed]
     unknown = [name for name in methods if name not in known]
     if unknown:
         raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(known)}")
@@ -151,6 +152,9 @@ def judge_method(
 ) -> MethodResult:
     """Summarise the scores of a method, one for each repeat, and compare it with the first."""
     scores = np.array([one.scores for one in judged])
+    used_columns = [used.tolist() for one in judged for used in one.fold_columns]
+    if not used_columns:
+        used_columns = [list(range(len(table.inputs)))]
     auc, low, high = (
         float(np.mean([getattr(one.interval, end) for one in judged]))
         for end in ("auc", "low", "high")
@@ -171,9 +175,7 @@ def judge_method(
         low=low,
         high=high,
         fold_auc=float(np.mean(fold_aucs)) if fold_aucs.size else float("nan"),
-        columns=float(
-            np.median([table.count(used.tolist()) for one in judged for used in one.fold_columns])
-        ),
+        columns=float(np.median([table.count(used) for used in used_columns])),
         difference=difference,
         pvalue=pvalue,
         scores=scores,

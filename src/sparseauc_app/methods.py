@@ -24,7 +24,8 @@ KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 class Method:
     """A model and the grid it is tuned over, empty for one that scales and tunes itself.
 
-    ``needs`` is a module that must be installed for it.
+    ``needs`` is a module that must be installed for it, and ``usual`` methods are compared unless
+    others are named.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Method:
     make: Callable[[], Any]
     grid: Mapping[str, Sequence[float]] = field(default_factory=dict)
     needs: str | None = None
+    usual: bool = False
 
     @property
     def installed(self) -> bool:
@@ -95,6 +97,12 @@ def l1_logistic(C: float = 1.0, random_state: int = 0) -> Any:
     )
 
 
+def _boosting() -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(early_stopping=False, random_state=0)
+
+
 def _l2_logistic() -> Any:
     from sklearn.linear_model import LogisticRegression
 
@@ -118,27 +126,35 @@ L1_LOGISTIC = Method(
     "logistic regression, L1 penalty",
     l1_logistic,
     {"C": powers_of_ten(-2, 2, 12)},
+    usual=True,
 )
 _OWN: Mapping[str, Method] = {
     method.key: method
     for method in (
-        Method(OURS, "this library, default rule", lambda: sparseauc.SparseAUCClassifierCV()),
+        Method(
+            OURS,
+            "this library, default rule",
+            lambda: sparseauc.SparseAUCClassifierCV(),
+            usual=True,
+        ),
         Method(
             "sparse-auc-1se",
             "this library, rule 1se",
             lambda: sparseauc.SparseAUCClassifierCV(rule="1se"),
+            usual=True,
         ),
         Method(
-            "sht-auc",
-            "stochastic hard thresholding",
-            lambda: sparseauc.SHTAUCClassifier(record_history=False, random_state=0),
-            {"k": KS},
+            "single-column",
+            "the best column alone",
+            lambda: sparseauc.SparseAUCClassifierCV(ks=[1]),
+            usual=True,
         ),
         Method(
             "mean-difference",
             "largest differences of class means",
             lambda: sparseauc.MeanDifferenceClassifier(),
             {"k": KS},
+            usual=True,
         ),
         L1_LOGISTIC,
         Method(
@@ -146,6 +162,20 @@ _OWN: Mapping[str, Method] = {
             "logistic regression, L2 penalty, all columns",
             _l2_logistic,
             {"C": powers_of_ten(-4, 2, 7)},
+            usual=True,
+        ),
+        Method(
+            "gradient-boosting",
+            "boosted trees, all columns",
+            _boosting,
+            {"max_leaf_nodes": (4, 16)},
+            usual=True,
+        ),
+        Method(
+            "sht-auc",
+            "stochastic hard thresholding",
+            lambda: sparseauc.SHTAUCClassifier(record_history=False, random_state=0),
+            {"k": KS},
         ),
     )
 }
@@ -169,16 +199,19 @@ def methods_of_times() -> Mapping[str, Method]:
             "sparse-concordance",
             "this library, default rule",
             lambda: sparseauc.SparseConcordanceCV(),
+            usual=True,
         ),
         Method(
             "sparse-concordance-1se",
             "this library, rule 1se",
             lambda: sparseauc.SparseConcordanceCV(rule="1se"),
+            usual=True,
         ),
         Method(
             "single-column",
             "the best column alone",
             lambda: sparseauc.SparseConcordanceCV(ks=[1]),
+            usual=True,
         ),
         Method(
             "l1-cox",
@@ -186,6 +219,7 @@ def methods_of_times() -> Mapping[str, Method]:
             partial(_cox, "l1"),
             {"alpha": powers_of_ten(-3, 0, 13)},
             "sksurv",
+            usual=True,
         ),
         Method(
             "ridge-cox",
@@ -193,6 +227,7 @@ def methods_of_times() -> Mapping[str, Method]:
             partial(_cox, "l2"),
             {"alpha": powers_of_ten(-2, 4, 13)},
             "sksurv",
+            usual=True,
         ),
     )
     return {method.key: method for method in found}

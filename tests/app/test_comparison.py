@@ -23,14 +23,23 @@ def table(X=X, **extra):
 
 @pytest.mark.slow
 def test_every_method_runs_and_ranks_better_than_chance():
-    results = compare_methods(table(), folds=2)
-    assert [one.method for one in results] == list(all_methods())
+    results = compare_methods(table(), list(all_methods()), folds=2)
     for one in results:
         assert 0.5 < one.low < one.auc < one.high <= 1, one
         assert 1 <= one.columns <= 6
         assert one.scores.shape == (1, 90)
         assert np.isfinite(one.scores).all()
     assert results[0].difference is None
+
+
+@pytest.mark.slow
+def test_what_is_compared_unless_named():
+    results = compare_methods(table(), folds=2)
+    assert [one.method for one in results] == [
+        "sparse-auc", "sparse-auc-1se", "single-column", "mean-difference", "l1-logistic",
+        "l2-logistic", "gradient-boosting",
+    ]  # fmt: skip
+    assert (results[2].columns, results[-1].columns) == (1, 6)
 
 
 @pytest.mark.slow

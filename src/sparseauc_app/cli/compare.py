@@ -30,11 +30,11 @@ def compare_command(
     methods: Annotated[
         str,
         options.fitting(
-            help="Comma-separated names, or all: "
+            help="Comma-separated names, or usual (all but plugins and sht-auc), or all: "
             + "; ".join(f"{name} ({method.title})" for name, method in _METHODS.items())
             + f". With --time: {', '.join(methods_of_times())}."
         ),
-    ] = "all",
+    ] = "usual",
     folds: Annotated[int, options.fitting(min=2, metavar="N", help="Number of outer folds.")] = 5,
     as_json: options.Json = False,
 ) -> None:
@@ -59,19 +59,20 @@ def compare_command(
 
 
 def _choose_methods(names: str, known: Mapping[str, Method]) -> tuple[list[str], list[str]]:
-    """Methods by name, and notes on those that are left out of all."""
-    if names != "all":
+    """Methods by name, and notes on those that are left out of the usual ones, or of all."""
+    if names not in ("usual", "all"):
         chosen = [name.strip() for name in names.split(",")]
         for name in chosen:
             if name not in known:
                 raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(known)}")
         return chosen, []
-    absent = [method for method in known.values() if not method.installed]
+    asked = [method for method in known.values() if names == "all" or method.usual]
+    absent = [method for method in asked if not method.installed]
     notes = [
         f"{method.key} is left out: pip install '{REQUIREMENTS[str(method.needs)]}'"
         for method in absent
     ]
-    return [name for name, method in known.items() if method.installed], notes
+    return [method.key for method in asked if method.installed], notes
 
 
 def _print_results(results: list[MethodResult], within: str | None, measure: str) -> None:
@@ -87,11 +88,10 @@ def _print_results(results: list[MethodResult], within: str | None, measure: str
         rows.append(
             {
                 "method": one.method,
-                f"{measure} (95 % CI)": auc_text(one.as_dict()),
-                "in folds": f"{one.fold_auc:.3f}",
                 "k": f"{one.columns:g}",
+                f"{measure} (95 % CI)": auc_text(one.as_dict()),
                 "vs first": against,
-                "s": f"{one.seconds:.1f}",
+                "s": f"{one.seconds:.0f}",
             }
         )
     print_rows(rows)
@@ -99,7 +99,7 @@ def _print_results(results: list[MethodResult], within: str | None, measure: str
     Console(highlight=False).print(
         f"{measure}: by nested cross-validation, "
         + ("all rows pooled" if within is None else f"within {within!r}")
-        + f". in folds: mean {measure} within folds. k: median number of columns. "
+        + ". k: median number of columns. "
         + (
             "Methods other than ours are fitted to all pairs. "
             if within is not None

@@ -365,6 +365,7 @@ def test_compare(tmp_path):
     assert result.exit_code == 0, result.output
     assert "l1-logistic" in result.stdout
     assert all(len(line) <= 80 and "…" not in line for line in result.stdout.splitlines()[:6])
+    assert result.stdout.splitlines()[1].split()[:3] == ["method", "k", "AUC"]
     figures = pd.DataFrame(json.loads(run(*arguments, "--folds", 2, "--json").stdout)["methods"])
     assert figures["method"].tolist() == ["mean-difference", "l1-logistic"]
     assert (figures["low"] < figures["auc"]).all()
