@@ -118,6 +118,7 @@ def write_pages(folder: Path) -> None:
         "parts/peers_ordinary.md": first_table("peers"),
         "parts/published_lists.md": first_table("published_lists"),
         "parts/survival.md": first_table("survival"),
+        "parts/curves.md": first_table("curves"),
         **published_parts(),
         "parts/command.md": command_part(),
         "parts/exit_codes.md": exit_codes_part(),
