@@ -45,8 +45,13 @@ def update_model(found: Validation, how: Update) -> ScoreCard:
     """
     card = found.card
     old = card.calibration
-    if old is None or found.calibration is None:
+    if old is None:
         raise ModelFileError("the model has no probabilities to recalibrate")
+    if found.calibration is None:
+        raise DataError(
+            f"{found.source} is not followed until the horizon of the model: its risks cannot be "
+            "recalibrated on these rows"
+        )
     of_times = isinstance(found.outcome, Times)
     new = _recalibrate_hazards(found, old, how) if of_times else _recalibrate(found, old, how)
     slope = new.slope / old.slope if old.slope else 1.0

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
+from sparseauc.errors import InputError
 from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint, judge_threshold
 from sparseauc.outcome import Binary, Outcome, Times
@@ -218,10 +219,12 @@ def validate_model(
     kept = scores[judged]
     interval, within = judge_ranking(card, source, new, kept)
     warnings = list(found.warnings)
-    how = card.calibration
+    short = _is_short(outcome)
+    how = None if short else card.calibration
     try:
         of_card = card.summary.get("auc")
-        promised = None if of_card is None else read_record(AUCInterval, of_card)
+        # What is promised is Uno's C until the horizon.
+        promised = None if of_card is None or short else read_record(AUCInterval, of_card)
         points = [
             replace(
                 judge_threshold(truth, kept, threshold, name),
@@ -249,9 +252,8 @@ def validate_model(
         if card.follow_up is None:
             size = validation_size(how.linear(kept), expected.auc, float(truth.mean()))
     followed = curves = None
-    if isinstance(new.outcome, Times):
-        assert new.outcome.horizon is not None
-        followed = follow_scores(new.outcome.times, new.outcome.horizon, kept)
+    if isinstance(outcome, Times):
+        followed = follow_scores(outcome.times, outcome.horizon, kept)
     else:
         curves = rank_curves(kept, truth)
     by = within if by is None else by
@@ -309,7 +311,7 @@ def _judge_other(
     values = read_numbers(source, name, of, "--risk-column")[new.judged]
     known = np.isfinite(values)
     outcome = new.outcome.take(known)
-    state = new.outcome.at_horizon().take(known)
+    state = None if _is_short(outcome) else new.outcome.at_horizon().take(known)
     values = values[known]
     scores = scores[known]
     if outcome.informative < 2:
@@ -325,9 +327,16 @@ def _judge_other(
         difference=paired.difference,
         error=paired.standard_error,
         pvalue=paired.pvalue,
-        risks=judge_risks(values, state.positive, weight=state.weight) if probabilities else None,
-        at_horizon=None if card.times is None else state.interval(values),
+        risks=judge_risks(values, state.positive, weight=state.weight)
+        if probabilities and state is not None
+        else None,
+        at_horizon=None if card.times is None or state is None else state.interval(values),
     )
+
+
+def _is_short(outcome: Outcome) -> bool:
+    """Return whether rows are not followed until the horizon of the model."""
+    return isinstance(outcome, Times) and outcome.horizon is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,16 +363,20 @@ def read_outcome(
     judged, event, notes = find_new_classes(source, card, scores, positive, negative)
     if follow_up is None:
         return NewOutcome(judged, Binary(event), notes)
-    rules = Rules(
-        target=card.target, time=follow_up.time, horizon=follow_up.horizon, within=follow_up.binary
-    )
+    # Ranking needs no horizon, which these rows may not reach.
+    horizon = follow_up.horizon if follow_up.binary else None
+    rules = Rules(target=card.target, time=follow_up.time, horizon=horizon, within=follow_up.binary)
     value = follow_up.event if positive is None else positive
     followed = follow_rows(source, rules, np.flatnonzero(judged), event, value)
     judged = np.zeros_like(judged)
     judged[followed.rows] = True
     outcome: Outcome = Binary(followed.y == 1, followed.weight)
     if followed.times is not None:
-        outcome = Times(followed.times, horizon=follow_up.horizon)
+        try:
+            outcome = Times(followed.times, horizon=followed.times.check_horizon(follow_up.horizon))
+        except InputError as error:
+            outcome = Times(followed.times)
+            notes = (*notes, f"C is Harrell's, and risks are not judged: the model's {error}")
     return NewOutcome(judged, outcome, (*notes, *followed.notes))
 
 

@@ -26,6 +26,7 @@ from sparseauc.survival import (
     ComparablePairs,
     SurvivalTimes,
     censoring_distribution,
+    harrell_concordance,
     horizon_weights,
     uno_concordance,
     uno_weights,
@@ -184,6 +185,59 @@ def test_validate_judges_concordance_and_risks_at_the_horizon(fitted, folder):
     assert "Thresholds" not in text
 
 
+def test_the_slope_of_calibration_is_that_of_a_cox_model(fitted, folder):
+    """Its error is from the second derivative of the partial likelihood, by differences."""
+    model, _ = fitted
+    said = json.loads(run("validate", model, folder / "new.csv", "--json").stdout)["calibration"]
+    table = pd.read_csv(folder / "new.csv")
+    card = load_model(model)
+    linear = card.calibration.linear(card.predict(table))
+    event = (table["status"] == 2).to_numpy()
+
+    def likelihood(slope):
+        total = 0.0
+        for row in np.flatnonzero(event):
+            at_risk = (table["days"] >= table["days"][row]).to_numpy()
+            total += slope * linear[row] - np.log(np.exp(slope * linear[at_risk]).sum())
+        return total
+
+    cox = CoxPHSurvivalAnalysis(ties="breslow", tol=1e-12)
+    y = Surv.from_arrays(event, table["days"])
+    slope = cox.fit(linear[:, None], y).coef_[0]
+    assert said["slope"] == pytest.approx(slope, rel=1e-6)
+    step = 1e-3
+    left, middle, right = (likelihood(slope + move) for move in (-step, 0.0, step))
+    information = (2 * middle - left - right) / step**2
+    assert said["slope_error"] == pytest.approx(1 / np.sqrt(information), rel=1e-3)
+
+
+def test_rows_that_do_not_reach_the_horizon_are_ranked(fitted, folder):
+    model, _ = fitted
+    table = pd.read_csv(folder / "new.csv")
+    late = table["days"] > 200
+    table.loc[late, "status"] = 1
+    table["days"] = table["days"].clip(upper=200)
+    table["theirs"] = np.linspace(0.1, 0.9, len(table))
+    table.to_csv(folder / "short.csv", index=False)
+    short = ("validate", model, folder / "short.csv")
+    said = json.loads(
+        run(
+            *short, "--risk-column", "theirs", "--report", folder / "s.html", "--force", "--json"
+        ).stdout
+    )
+    event = (table["status"] == 2).to_numpy()
+    y = np.column_stack([event, table["days"]])
+    area = harrell_concordance(y, load_model(model).predict(table))
+    assert said["auc"]["auc"] == pytest.approx(area)
+    assert said["others"][0]["own_auc"] == said["auc"]
+    assert (said["calibration"], said["promised"], said["auc_at"]) == (None, None, [])
+    told = "risks are not judged: the model's horizon is 365, and times go from"
+    assert told in " ".join(said["notes"])
+    assert f"C {area:.3f}" in run(*short).output
+    refused = run(*short, "--update", "slope", "--out", folder / "never.json", code=3).output
+    assert "is not followed until the horizon" in " ".join(refused.split())
+
+
 def with_another_score(folder):
     """New rows with risks of another model, and a score that some rows lack."""
     table = pd.read_csv(folder / "new.csv")
@@ -253,6 +307,9 @@ def test_a_model_is_recalibrated_on_new_rows(fitted, folder, how):
     )
     (step,) = after.summary["updates"]
     assert (step["rows"], step["events"]) == (80, event.sum())
+    if how == "slope":  # validation reports the slope of the same Cox model
+        again = json.loads(run("validate", path, folder / "new.csv", "--json").stdout)
+        assert again["calibration"]["slope"] == pytest.approx(1.0, abs=1e-6)
     named = "baseline" if how == "intercept" else "slope and baseline"
     shown = " ".join(run("show", path).output.split())
     assert f"Recalibrated ({named}) on 80 rows of new.csv" in shown

@@ -31,12 +31,15 @@ class ProportionalHazards:
         hazard itself is not kept: where scores are far from 0, it is too small for a number.
     n_rows, n_events : int
         Rows that it is based on.
+    slope_error : float
+        Standard error of a slope that was fitted; NaN if it was given.
     """
 
     slope: float
     log_hazard: StepFunction
     n_rows: int
     n_events: int
+    slope_error: float = np.nan
 
     @classmethod
     def fit(
@@ -78,15 +81,18 @@ class ProportionalHazards:
         spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
         standard = (scores - mean) / (spread if spread > 0 else 1.0)
         groups = _Groups(times, weight)
+        error = np.nan
         if slope is None:
-            beta = max(_partial_likelihood_slope(standard, groups), 0.0)
-            slope = beta / spread if spread > 0 else 0.0
+            beta, curvature = _partial_likelihood_slope(standard, groups)
+            slope = max(beta, 0.0) / spread if spread > 0 else 0.0
+            if curvature > 0 and spread > 0:
+                error = 1.0 / (np.sqrt(curvature) * spread)
         risk = weight * np.exp(np.clip(slope * (scores - mean), -500.0, 500.0))
         hazard = np.cumsum(groups.events / groups.at_risk(risk))
         with np.errstate(divide="ignore"):  # before the first event the hazard is 0
             # From the mean score to score 0.
             baseline = StepFunction(groups.times, np.log(hazard) - slope * mean, -np.inf)
-        return cls(slope, baseline, n_rows, n_events)
+        return cls(slope, baseline, n_rows, n_events, error)
 
     def survival(self, scores: Array, times: Array) -> Array:
         """Probability to be free of the event at each of some times, of shape (scores, times)."""
@@ -111,8 +117,11 @@ class _Groups:
         return at_risk
 
 
-def _partial_likelihood_slope(scores: Array, groups: _Groups) -> float:
-    """Coefficient of a Cox model with one column, ties as of Breslow, by Newton's method."""
+def _partial_likelihood_slope(scores: Array, groups: _Groups) -> tuple[float, float]:
+    """Coefficient of a Cox model with one column, and its information.
+
+    By Newton's method, with ties as of Breslow.
+    """
 
     def derivatives(beta: float) -> tuple[float, float, float]:
         risk = groups.weight * np.exp(beta * scores)
@@ -141,4 +150,4 @@ def _partial_likelihood_slope(scores: Array, groups: _Groups) -> float:
         value, gradient, curvature = found
         if moved < _TOLERANCE:
             break
-    return beta
+    return beta, curvature

@@ -1,6 +1,6 @@
 """Probabilities against the outcome: calibration, net benefit, Brier score."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -9,8 +9,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score
 
-from sparseauc.outcome import Outcome
+from sparseauc.outcome import Outcome, Times
 from sparseauc.performance import CalibrationBins, binomial_limits, calibration_bins, fit_logistic
+from sparseauc.survival import ProportionalHazards
 from sparseauc.utils.types import Array, Mask
 
 from ..scorecard import Calibration
@@ -126,7 +127,8 @@ class CalibrationCheck:
 
     ``intercept`` is calibration-in-the-large: what to add to the log odds for the two to agree.
     ``slope`` is that of the logistic regression of the outcome on the predicted log odds: below 1
-    probabilities are too extreme, and it is NaN if the score separates the classes.
+    probabilities are too extreme, and it is NaN if the score separates the classes. Of times to
+    event, it is that of the Cox model of the logarithm of the predicted hazard.
     """
 
     observed: float
@@ -175,7 +177,12 @@ def judge_scores(outcome: Outcome, calibration: Calibration, scores: Array) -> R
     """Compare the risks of scores with the outcome."""
     log_odds = calibration.linear(scores) if calibration.link == "logit" else None
     classes = outcome.at_horizon()
-    return judge_risks(calibration.risks(scores), classes.positive, log_odds, classes.weight)
+    risks = judge_risks(calibration.risks(scores), classes.positive, log_odds, classes.weight)
+    if not isinstance(outcome, Times):
+        return risks
+    hazards = ProportionalHazards.fit(calibration.linear(scores), outcome.times, outcome.weight)
+    slope = {"slope": hazards.slope, "slope_error": hazards.slope_error}
+    return replace(risks, check=replace(risks.check, **slope))
 
 
 def judge_risks(

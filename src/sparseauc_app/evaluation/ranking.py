@@ -102,12 +102,13 @@ class Followed:
     thirds: list[FreeOfEvent]
 
 
-def follow_scores(times: SurvivalTimes, horizon: float, scores: Array) -> Followed:
-    """Judge scores of rows by the times to their events."""
+def follow_scores(times: SurvivalTimes, horizon: float | None, scores: Array) -> Followed:
+    """Judge scores of rows by the times to their events; without a horizon at no single time."""
     at = []
     # Quarters in two digits, which are easily read.
-    quarters = [float(f"{share * horizon:.2g}") for share in (0.25, 0.5, 0.75)]
-    for time in (*quarters, horizon):
+    shares = (0.25, 0.5, 0.75)
+    quarters = [] if horizon is None else [float(f"{share * horizon:.2g}") for share in shares]
+    for time in [] if horizon is None else [*quarters, horizon]:
         found = Times(times).at_horizon(time).interval_within(scores)
         if found is not None:
             at.append((time, found))
