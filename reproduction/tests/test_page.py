@@ -156,13 +156,19 @@ def test_the_page_opens_from_disk(folder):
 
 
 def test_the_page_for_sphinx(tmp_path):
-    page = write_markdown_page(REPORT, tmp_path / "results.md")
+    long = listing("long", "Long", "C", [{"a": 1.25, "b": "x_y"}], aside=True)
+    report = replace(REPORT, sections=[*REPORT.sections, Section("third", "Third", [long])])
+    page = write_markdown_page(report, tmp_path / "results.md")
     assert page == tmp_path / "results.md"
     assert {path.name for path in (tmp_path / "results").iterdir()} == {
         "courses.csv",
         "courses.png",
+        "long.csv",
     }
+    assert (tmp_path / "results" / "long.csv").read_text(encoding="utf-8") == "a,b\n1.25,x_y\n"
     text = page.read_text(encoding="utf-8")
+    assert "### Long\n\nC\n\n[The table](results/long.csv)" in text
+    assert "x\\_y |" in to_markdown(report, "figures")
     assert "(courses)=\n\n### Courses" in text
     assert "![Courses](results/courses.png)\n\n[The numbers](results/courses.csv)" in text
 

@@ -152,6 +152,7 @@ def audit_elements(results: Results, measured: Sequence[Effect]) -> list[Element
             f"between the protocols. Simulation: k* = {ks}, {preset.audit_trials} draws each; "
             f"genes: {preset.audit_real_trials} trials. Details are in the next tables.",
             lines,
+            aside=True,
         )
     ]
     for where in dict.fromkeys(e.where for e in measured):
@@ -181,6 +182,7 @@ def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> T
         "draws), in brackets the mean without it. Pairs share their draw. ● marks what is more "
         "than chance even among so many effects (false discovery rate 5 %).",
         lines,
+        aside=True,
     )
 
 

@@ -44,10 +44,17 @@ class Table:
     caption: str
     frame: pd.DataFrame
     lines: Sequence[str]
+    aside: bool = False  # of a page for Sphinx it is a file beside it
 
 
 def listing(
-    name: str, title: str, caption: str, lines: Iterable[Mapping[str, Any]], form: str = ".3f"
+    name: str,
+    title: str,
+    caption: str,
+    lines: Iterable[Mapping[str, Any]],
+    form: str = ".3f",
+    *,
+    aside: bool = False,
 ) -> Table:
     """Make a table of lines shown as they are, numbers in one format, whole ones without a point.
 
@@ -67,6 +74,7 @@ def listing(
             markdown_line(["---:" if right else ":---" for right in numeric], raw=True),
             *map(markdown_line, zip(*cells, strict=True)),
         ],
+        aside,
     )
 
 
@@ -238,6 +246,8 @@ def to_markdown(report: Report, pictures: str, *, sphinx: bool = False) -> str:
             if isinstance(element, Figure):
                 place = f"{pictures}/{element.name}"
                 parts += [f"![{title}]({place}.png)", f"[The numbers]({place}.csv)"]
+            elif sphinx and element.aside:
+                parts.append(f"[The table]({pictures}/{element.name}.csv)")
             else:
                 parts.append("\n".join(element.lines))
     if report.facts:
@@ -264,10 +274,14 @@ def write_report(report: Report, folder: Path, name: str = "report") -> Path:
 
 
 def write_markdown_page(report: Report, path: Path) -> Path:
-    """Write the report for Sphinx (MyST), and its pictures into a folder beside it."""
+    """Write the report for Sphinx (MyST); pictures and long tables into a folder beside it."""
+    beside = _pictures(report)
+    for element in report.elements():
+        if isinstance(element, Table) and element.aside:
+            beside[f"{element.name}.csv"] = _csv(element.frame)
+    contents = {path.parent / path.stem / name: data for name, data in beside.items()}
     text = to_markdown(report, path.stem, sphinx=True)
-    beside = {path.parent / path.stem / name: data for name, data in _pictures(report).items()}
-    write_files({**beside, path: text.encode()})
+    write_files({**contents, path: text.encode()})
     return path
 
 

@@ -270,6 +270,7 @@ def marker_table(dataset: DatasetName) -> Table:
         f"{len(lines)} markers; {totals[0]} columns measure them. The published programs count "
         f"{totals[1]}. Columns are numbered from 0.",
         lines,
+        aside=True,
     )
 
 

@@ -59,6 +59,7 @@ def theory_section(ratios: Sequence[float], measured: Mapping[str, Measurements]
             "Where the theory's statement and proof part ways",
             "Found by reading the proofs and checking each step with numbers.",
             [slip._asdict() for slip in SLIPS],
+            aside=True,
         ),
     ]
     return Section("theory", "Theory: Theorems 1 and 2", elements)
