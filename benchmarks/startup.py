@@ -82,7 +82,7 @@ def install(folder):
 
 def first_runs(folder):
     """Yield times of fits and of the demo: cold, with shipped kernels, warm."""
-    demo = [*COMMAND, "demo", "--out", str(folder / "demo")]
+    demo = [*COMMAND, "demo", str(folder / "demo")]
     cases = (
         ("default fit, 569 × 30", ["-c", FIT], 20, 5),
         ("fit of times, 500 × 30", ["-c", FIT_TIMES], None, None),

@@ -262,7 +262,7 @@ def test_kernels_of_a_wheel(tmp_path):
     }  # fmt: skip
     bits, said = run("-c", FITS, **wheel)
     assert said == ""
-    demo = "demo", "--out", str(tmp_path / "demo")
+    demo = "demo", str(tmp_path / "demo")
     _, said = run("-m", "sparseauc_app", *demo, **wheel)
     assert "compiling" not in said
     assert not (tmp_path / "none").exists()

@@ -17,8 +17,6 @@ __all__ = [
     "Rate",
     "judge_threshold",
     "operating_points",
-    "roc_thresholds",
-    "threshold_for",
 ]
 
 
@@ -162,27 +160,25 @@ def operating_points(
     """
     positive, _ = check_labels(y_true, "y_true")
     scores = np.asarray(check_scores(y_score, positive.size, "y_score"), np.float64)
-    thresholds, sensitivity, specificity = roc_thresholds(positive, scores, whole=whole)
+    thresholds, sensitivity, specificity = _roc_thresholds(positive, scores, whole)
     chosen = {
         "default": default,
         # Of equals the lowest, which misses fewest positives; sums are rounded to find equals.
         "Youden": thresholds[np.argmax(np.round(sensitivity + specificity, 12))],
     }
     for share in targets:
-        reached = threshold_for(thresholds, sensitivity, specificity, sensitivity=share)
-        chosen[f"sensitivity {100 * share:g} %"] = reached
+        reached = np.flatnonzero(sensitivity >= share - 1e-12)
+        chosen[f"sensitivity {100 * share:g} %"] = float(thresholds[reached[-1]])
     for share in targets:
-        reached = threshold_for(thresholds, sensitivity, specificity, specificity=share)
-        chosen[f"specificity {100 * share:g} %"] = reached
+        reached = np.flatnonzero(specificity >= share - 1e-12)
+        chosen[f"specificity {100 * share:g} %"] = float(thresholds[reached[0]])
     return [
         judge_threshold(positive, scores, value, name, inflation=inflation)
         for name, value in chosen.items()
     ]
 
 
-def roc_thresholds(
-    positive: Mask, scores: Array, *, whole: bool = False
-) -> tuple[Array, Array, Array]:
+def _roc_thresholds(positive: Mask, scores: Array, whole: bool) -> tuple[Array, Array, Array]:
     """Thresholds between scores, ascending, with their sensitivity and specificity."""
     values = np.unique(scores)
     thresholds = _between(values)
@@ -193,22 +189,6 @@ def roc_thresholds(
         for side in (scores[positive], scores[~positive])
     ]
     return thresholds, 1 - below[0], below[1]
-
-
-def threshold_for(
-    thresholds: npt.ArrayLike,
-    sensitivities: npt.ArrayLike,
-    specificities: npt.ArrayLike,
-    *,
-    sensitivity: float | None = None,
-    specificity: float | None = None,
-) -> float:
-    """Highest of ascending thresholds with a sensitivity, or lowest with a specificity."""
-    values = np.asarray(thresholds, np.float64)
-    if sensitivity is not None:
-        return float(values[np.flatnonzero(np.asarray(sensitivities) >= sensitivity - 1e-12)[-1]])
-    assert specificity is not None
-    return float(values[np.flatnonzero(np.asarray(specificities) >= specificity - 1e-12)[0]])
 
 
 def _between(values: Array) -> Array:

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.special import expit, logit
 
 from sparseauc.metrics import AUCInterval
-from sparseauc.operating_points import OperatingPoint, operating_points, roc_thresholds
+from sparseauc.operating_points import OperatingPoint, operating_points
 from sparseauc.rules import auc_by_k
 from sparseauc.selection.confidence import NestedScores, variance_inflation
 from sparseauc.selection.points import PointScore
@@ -156,7 +156,6 @@ def describe_fit(fit: ValidatedFit, warnings: Sequence[str], seconds: float) -> 
         "auc": _describe_auc(fit),
         "training_auc": training_auc.auc,
         "operating_points": [point.as_dict() for point in points],
-        "thresholds": _describe_thresholds(fit, held_out),
         "chosen": columns.to_dict(orient="records"),
         "stability_pairs": None if fit.stability is None else fit.stability.n_pairs,
         "points": None if fit.points is None else fit.points.as_dict(),
@@ -251,18 +250,6 @@ def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[Operating
     if risks is None:
         return found
     return [replace(one, risk=float(risks(one.threshold)), total=whole) for one in found]
-
-
-def _describe_thresholds(fit: ValidatedFit, scores: Array | None) -> dict[str, list[float]] | None:
-    """Sensitivity and specificity of thresholds, of which many are left out."""
-    if scores is None:
-        return None
-    found = roc_thresholds(fit.table.y == 1, scores, whole=fit.points is not None)
-    # Where neither changes more than by one of four hundred steps.
-    steps = np.floor(400 * (found[2] - found[1]))
-    kept = np.flatnonzero(np.diff(steps, prepend=-np.inf, append=np.inf)[:-1] > 0)
-    names = ("threshold", "sensitivity", "specificity")
-    return {name: of[kept].tolist() for name, of in zip(names, found, strict=True)}
 
 
 # ------------------------------------------------------------------------------------ as JSON

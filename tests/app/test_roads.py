@@ -440,7 +440,7 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
         ]
     same(by_python(model, drawn), in_python)
 
-    expression = run("export", model, "--to", "sql")
+    expression = run("export", model, "sql")
     for nan in (False, True):
         with duckdb.connect() as connection:
             equal_or_refused(by_database(connection, expression, drawn, nan=nan), expected, drawn)
@@ -454,7 +454,7 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
 
 def by_hand_over(model, card, drawn, expected, folder):
     """Page, R and workbook, as far as what runs them is installed; their text is made anyway."""
-    page, code = run("export", model, "--to", "html"), run("export", model, "--to", "r")
+    page, code = run("export", model, "html"), run("export", model, "r")
     risks = probabilities(card, expected) if card["calibration"] is not None else None
     rows = [
         {name: stored(value, drawn["kinds"][name], drawn) for name, value in row.items()}
@@ -469,7 +469,7 @@ def by_hand_over(model, card, drawn, expected, folder):
             same(risk, risks)
     if shutil.which("Rscript") is not None:
         same(by_r(code, rows, drawn, folder), expected)
-    run("export", model, "--to", "xlsx", "--out", folder / "model.xlsx")
+    run("export", model, "xlsx", "--out", folder / "model.xlsx")
     book = openpyxl.load_workbook(folder / "model.xlsx")
     assert {"Calculator", "Rows"} <= {*book.sheetnames}
     if shutil.which("soffice") is not None:

@@ -463,7 +463,7 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
     by_card = how["slope"] * by_card + how["intercept"]
     np.testing.assert_allclose(1 - np.exp(-np.exp(by_card)), risk, atol=1e-12)
 
-    text = run("export", model, "--to", "sql").stdout
+    text = run("export", model, "sql").stdout
     formula = re.search(r"-- Risk until 365: (.*)", text)[1]
     with duckdb.connect() as connection:
         connection.register("t", table)
@@ -477,14 +477,14 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
 def test_calculators_have_the_risk_until_the_horizon(fitted, folder):
     model, _ = fitted
     how = load_model(model).calibration
-    code = run("export", model, "--to", "r").stdout
+    code = run("export", model, "r").stdout
     assert f"risk = -expm1(-exp({how.slope!r} * score + ({how.intercept!r})))" in code
     assert "label =" not in code
-    page = run("export", model, "--to", "html").stdout
+    page = run("export", model, "html").stdout
     assert "Risk of status = 2 until 365" in page
     assert '"link":"cloglog"' in page
     assert '"labels":false' in page
-    run("export", model, "--to", "xlsx", "--out", folder / "model.xlsx", "--force")
+    run("export", model, "xlsx", "--out", folder / "model.xlsx", "--force")
     book = openpyxl.load_workbook(folder / "model.xlsx")
     cells = {row[0].value: row[1].value for row in book["Calculator"].iter_rows() if row[0].value}
     assert "1-EXP(-EXP(" in cells["Risk until 365"]
@@ -495,7 +495,7 @@ def test_calculators_have_the_risk_until_the_horizon(fitted, folder):
 def test_the_page_computes_the_risk_of_predict(fitted, folder):
     model, _ = fitted
     table = pd.read_csv(folder / "new.csv")
-    page = run("export", model, "--to", "html").stdout
+    page = run("export", model, "html").stdout
     _, risks = page_results(page, table.to_dict("records"))
     np.testing.assert_allclose(risks, load_model(model).predict_risk(table), atol=1e-12)
 

@@ -48,8 +48,11 @@ def _all_commands(
 
 
 def _show_demo(
-    out: Annotated[
-        Path, typer.Option(help="Output folder. Files of an earlier demo are replaced.")
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="[FOLDER]", help="Where to write. Files of an earlier demo are replaced."
+        ),
     ] = Path("demo-output"),
 ) -> None:
     """Fit, predict and compare on simulated patients, and show each command.
@@ -58,7 +61,7 @@ def _show_demo(
     """
     from .demo import run_demo
 
-    run_demo(out, app)
+    run_demo(folder, app)
 
 
 _commands = {

@@ -141,10 +141,6 @@ class Training:
             "weights: in fitting, validation and the AUC.",
         ),
     ] = None
-    ids: Annotated[
-        str | None,
-        reading(help="Column of row identifiers. Not used as a predictor; predict copies it."),
-    ] = None
     text: Annotated[
         str,
         reading(
@@ -170,6 +166,15 @@ class Training:
             "rows, drop-rows drops rows that have any, refuse refuses.",
         ),
     ] = "refuse"
+    missing_codes: Annotated[
+        str | None,
+        reading(
+            "--missing-codes",
+            metavar="CODES",
+            help="Values that mean missing, such as -9,99: they are read as empty, here and in new "
+            "rows of the model.",
+        ),
+    ] = None
 
     def as_rules(self) -> dict[str, Any]:
         """Return what ``Rules`` takes."""
@@ -181,7 +186,8 @@ class Training:
                 f"got {self.text!r}"
             )
         found = given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})
-        return found | self._horizon()
+        codes = map(str.strip, (self.missing_codes or "").split(","))
+        return found | {"missing_codes": tuple(filter(None, codes))} | self._horizon()
 
     def _horizon(self) -> dict[str, Any]:
         """Return the horizon, and whether it is that of a binary question."""
@@ -215,16 +221,6 @@ class TextFile:
             "repeated.",
         ),
     ] = None
-
-    missing_codes: Annotated[
-        str | None,
-        reading(
-            "--missing-codes",
-            metavar="CODES",
-            help="Values that mean missing, such as -9,99: they are read as empty, here and in new "
-            "rows of the model.",
-        ),
-    ] = None
     labels: Annotated[
         Path | None,
         reading(
@@ -234,10 +230,6 @@ class TextFile:
             "rows, TABLE is turned.",
         ),
     ] = None
-
-    def codes(self) -> tuple[str, ...]:
-        """Return the values that mean missing."""
-        return tuple(filter(None, map(str.strip, (self.missing_codes or "").split(","))))
 
     def as_arguments(self) -> dict[str, Any]:
         """Return what ``read_source`` takes."""

@@ -17,20 +17,23 @@ from ..scorecard import ScoreCard
 from ._options import TextFile, Training
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from sparseauc.limits import Limits
 
 
 def read_table(
-    path: Path, training: Training, text_file: TextFile, limits: Limits | None = None
+    path: Path,
+    training: Training,
+    text_file: TextFile,
+    *,
+    ids: str | None = None,
+    limits: Limits | None = None,
 ) -> Table:
     """Read a training table for a list with some limits."""
-    rules = Rules(**training.as_rules())
+    rules = Rules(ids=ids, **training.as_rules())
     if limits is not None:
         keep = tuple(str(name) for name in limits.always_include or ())
         rules = replace(rules, keep=keep, whole=limits.allow_groups)
-    return training_table(_read(path, text_file, rules.written, rules.ids), rules)
+    return training_table(_read(path, text_file, rules.written, ids), rules)
 
 
 def _read(
@@ -38,10 +41,9 @@ def _read(
     text_file: TextFile,
     as_text: Collection[str],
     ids: str | None,
-    codes: Sequence[str] = (),
     columns: Collection[str] = (),
 ) -> Source:
-    """Read a file as a table of rows: labels joined, codes empty, and the columns as columns."""
+    """Read a file as a table of rows, with labels joined; such ``columns`` may be its rows."""
     how = text_file.as_arguments()
     source = read_source(path, as_text=as_text, ids=ids, **how)
     if columns:
@@ -49,8 +51,7 @@ def _read(
     if text_file.labels is not None:
         labels = read_source(text_file.labels, as_text=as_text, ids=ids, **how)
         source = join_labels(source, labels)
-    codes = text_file.codes() or codes
-    return empty_codes(source, codes, ids) if codes else source
+    return source
 
 
 def read_new_rows(
@@ -63,10 +64,9 @@ def read_new_rows(
     ids = card.summary.get("ids")
     as_text = written_columns(card) | {name for name in (card.target, card.within, *labels) if name}
     ids = ids if isinstance(ids, str) and ids not in as_text else None
+    source = _read(path, text_file, as_text, ids, {term.column for term in card.terms})
     codes = card.summary.get("missing_codes")
-    codes = [str(code) for code in codes] if isinstance(codes, list) else []
-    columns = {term.column for term in card.terms}
-    return _read(path, text_file, as_text, ids, codes, columns)
+    return empty_codes(source, list(map(str, codes)) if isinstance(codes, list) else (), ids)
 
 
 def made_by(table: Path) -> dict[str, str]:

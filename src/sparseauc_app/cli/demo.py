@@ -46,8 +46,9 @@ def run_demo(out: Path, app: typer.Typer) -> None:
         f"{known.shape[1] - 2} columns, some values missing. Which few columns rank patients who "
         "develop sepsis above the others?"
     )
-    how = ["--target", "sepsis", "--positive", "yes", "--ids", "patient", "--missing", "median"]
-    run("fit", table, *how, "--rule", "1se", "--out", model, "--report", report, "--force")
+    how = ["--target", "sepsis", "--positive", "yes", "--missing", "median"]
+    fit = partial(run, "fit", table, *how, "--ids", "patient", "--rule", "1se")
+    fit("--out", model, "--report", report, "--force")
     _say(f"Scores, risks and labels of {NEW} new patients:")
     run("predict", model, new)
     _say(

@@ -142,6 +142,10 @@ def fit_command(
     table: options.TableFile,
     training: options.Training,
     text_file: options.TextFile,
+    ids: Annotated[
+        str | None,
+        options.reading(help="Column of row identifiers, which predict copies. It is not fitted."),
+    ] = None,
     how: Fitting,
     out: Annotated[
         Path | None, options.output("--out", "-o", help="Model file to write, such as model.json.")
@@ -175,7 +179,7 @@ def fit_command(
         from ._reading import made_by, read_table
 
         settings = how.settings(training.exclude)
-        ready = read_table(table, training, text_file, settings.limits)
+        ready = read_table(table, training, text_file, ids=ids, limits=settings.limits)
         fit = fit_table(cut_numbers(ready) if how.cuts else ready, settings, advance)
         if out is not None:
             contents[out] = model_bytes(fit.card)

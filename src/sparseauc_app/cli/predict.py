@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,49 +18,19 @@ if TYPE_CHECKING:
     from ..scorecard import ScoreCard
 
 
-def _reached(name: str, example: float) -> Any:
-    return options.output(
-        metavar="P",
-        help="Label rows above the threshold that reached this "
-        f"{name} in nested cross-validation, such as {example}.",
-    )
-
-
-@dataclass(frozen=True)
-class OperatingPoint:
-    """The threshold of the label; by default the risk of the training rows."""
-
-    risk: Annotated[
-        float | None,
-        options.output(
-            metavar="P",
-            help="Label rows with a higher risk as positive, such as 0.1. "
-            "By default the share of positives in training.",
-        ),
-    ] = None
-    sensitivity: Annotated[float | None, _reached("sensitivity", 0.9)] = None
-    specificity: Annotated[float | None, _reached("specificity", 0.95)] = None
-
-    def choose(self, card: ScoreCard) -> float:
-        """Score above which rows are labelled positive."""
-        if card.times is not None and any(value is not None for value in vars(self).values()):
-            raise typer.BadParameter(
-                "the model ranks rows by the time to their event and has no labels: leave --risk, "
-                "--sensitivity and --specificity out"
-            )
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        if len(given) > 1:
-            named = " and ".join(f"--{name}" for name in given)
-            raise typer.BadParameter(f"{named} are different thresholds: give one")
-        for name, value in given.items():
-            if not 0 < value < 1:
-                raise typer.BadParameter(f"--{name} must be between 0 and 1, got {value:g}")
-            if name == "risk":
-                if card.calibration is None:
-                    raise typer.BadParameter("--risk: the model has no risks")
-                return card.calibration.score_of(value)
-            return _reached_in_training(card, name, value)
+def _threshold_of(card: ScoreCard, risk: float | None) -> float:
+    """Score above which rows are labelled positive."""
+    if risk is None:
         return card.threshold
+    if card.times is not None:
+        raise typer.BadParameter(
+            "--risk: the model ranks rows by the time to their event and has no labels"
+        )
+    if not 0 < risk < 1:
+        raise typer.BadParameter(f"--risk must be between 0 and 1, got {risk:g}")
+    if card.calibration is None:
+        raise typer.BadParameter("--risk: the model has no risks")
+    return card.calibration.score_of(risk)
 
 
 @options.grouped
@@ -77,10 +46,16 @@ def predict_command(
             help="File to write: .csv, .tsv, .xlsx or .parquet. By default CSV is printed.",
         ),
     ] = None,
-    at: OperatingPoint,
+    risk: Annotated[
+        float | None,
+        options.output(
+            metavar="P",
+            help="Label rows with a higher risk as positive, such as 0.1, or that of a threshold "
+            "which sparseauc show prints. By default the share of positives in training.",
+        ),
+    ] = None,
     text_file: options.TextFile,
     force: options.Force = False,
-    as_json: options.Json = False,
 ) -> None:
     """Score the rows of TABLE: score in log odds (or total of points), risk and label.
 
@@ -102,7 +77,7 @@ def predict_command(
         source = read_new_rows(table, card, text_file)
         found = score_rows(source, card)
         scores = found.scores
-        cut = at.choose(card)
+        cut = _threshold_of(card, risk)
         name, rows = _row_names(source, card)
         predicted = np.where(scores > cut, card.positive, card.negative)
         columns = {name: rows, card.score_name: _with_gaps(scores, scores)}
@@ -110,21 +85,15 @@ def predict_command(
             columns["risk"] = _with_gaps(card.probabilities(scores), scores)
         if card.times is None:
             columns["label"] = _with_gaps(predicted, scores)
-    kind = ".csv" if out is None else out.suffix.lower()
-    content = _format_scores(columns, kind)
+    content = _format_scores(columns, ".csv" if out is None else out.suffix.lower())
     notes = [*source.notes, *found.notes]
     warnings = [*found.warnings, *_warn_of_gaps(scores)]
-    said = {"rows": scores.size, "notes": notes, "warnings": warnings}
-    if out is None:
-        names = {"score": "scores", "total": "totals", "risk": "risks", "label": "labels"}
-        said |= {"ids": rows}
-        said |= {names[key]: columns[key] for key in names if key in columns}
 
     def show() -> None:
         if out is None:
             typer.echo(content.decode(), nl=False)
 
-    finish({} if out is None else {out: content}, said if as_json else None, notes, warnings, show)
+    finish({} if out is None else {out: content}, None, notes, warnings, show)
 
 
 def _warn_of_gaps(scores: npt.NDArray[np.float64]) -> list[str]:
@@ -138,25 +107,6 @@ def _warn_of_gaps(scores: npt.NDArray[np.float64]) -> list[str]:
         "they lack values, and the model was fitted without imputation (fit --missing median "
         "imputes)"
     ]
-
-
-def _reached_in_training(card: ScoreCard, name: str, value: float) -> float:
-    """Threshold that reached a sensitivity or specificity in nested cross-validation."""
-    from sparseauc.operating_points import threshold_for
-
-    from ..model_files import ModelFileError
-
-    try:
-        known = card.summary.get("thresholds")
-        if known is not None:
-            columns = [known[key] for key in ("threshold", "sensitivity", "specificity")]
-            return threshold_for(*columns, **{name: value})
-    except (IndexError, KeyError, TypeError, ValueError) as error:
-        raise ModelFileError("the model's thresholds are damaged") from error
-    raise typer.BadParameter(
-        f"--{name}: the model was fitted without nested cross-validation and has no such "
-        "threshold; give --risk"
-    )
 
 
 def _row_names(source: Source, card: ScoreCard) -> tuple[str, list[Any]]:

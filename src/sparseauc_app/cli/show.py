@@ -37,7 +37,8 @@ def export_command(
     model: options.ModelFile,
     to: Annotated[
         Literal["html", "xlsx", "r", "sql"],
-        typer.Option(
+        typer.Argument(
+            metavar="FORMAT",
             show_default=False,
             help="html for an offline page to fill in, xlsx for a workbook with formulas, r for a "
             "function in R, sql for one SQL expression.",

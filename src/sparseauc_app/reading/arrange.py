@@ -19,6 +19,8 @@ _MATCHING = 0.5
 
 def empty_codes(source: Source, codes: Sequence[str], ids: str | None = None) -> Source:
     """Read codes for missing values, such as -9, as empty fields; not those of identifiers."""
+    if not codes:
+        return source
     values = [float(code) for code in codes if is_number(code)]
     frame = source.frame
     emptied = []
@@ -37,7 +39,7 @@ def empty_codes(source: Source, codes: Sequence[str], ids: str | None = None) ->
             emptied.append(f"{name!r} ({count})")
             frame = frame.set_column(place, name, pc.if_else(coded, None, column))
     notes = [f"{listed([*codes], 20)} read as empty in {listed(emptied, 20)}"] if emptied else []
-    return replace(source, frame=frame, missing_codes=tuple(codes), notes=(*source.notes, *notes))
+    return replace(source, frame=frame, notes=(*source.notes, *notes))
 
 
 def turn(source: Source, names: Collection[str]) -> Source:

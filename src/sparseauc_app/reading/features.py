@@ -78,6 +78,8 @@ class Rules:
     missing : {"refuse", "median", "mean", "drop-rows"}
         Missing values. Imputation is not done here: it is learned from the training rows of each
         fit.
+    missing_codes : sequence of str
+        Values such as -9 that are read as empty.
     keep : sequence of str
         Columns that are not left out as identifiers, as copies of others, or for their levels.
     """
@@ -97,6 +99,7 @@ class Rules:
     missing: Missing = "refuse"
     max_levels: int = MAX_LEVELS
     numeric: Sequence[str] = ()
+    missing_codes: Sequence[str] = ()
     keep: Sequence[str] = ()
     whole: bool = True
 

@@ -64,8 +64,6 @@ class Source:
         Decimal sign of a text file, where its columns settle it.
     doubtful : tuple of str
         Columns of a text file whose numbers have two meanings, such as 2.812; they are text.
-    missing_codes : tuple of str
-        Values such as -9 that were read as empty.
     notes : tuple of str
         Encoding, delimiter and so on, as detected.
     """
@@ -76,7 +74,6 @@ class Source:
     marks: Mapping[str, Marks] = field(default_factory=dict)
     decimal: Mark | None = None
     doubtful: tuple[str, ...] = ()
-    missing_codes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from sparseauc.utils.text import listed, quoted, shortened
 from sparseauc.utils.types import Array
 
 from ..column_types import ColumnType, FollowUp, Input, Labels, Rows
+from .arrange import empty_codes
 from .checks import (
     find_copies,
     find_ids,
@@ -175,6 +176,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         If data would be lost without a rule that allows it, or the outcome does not have two
         classes. The message names the columns and the option that helps.
     """
+    source = empty_codes(source, rules.missing_codes, rules.ids)
     notes = list(source.notes)
     warnings = list[str]()
     target, labels = read_labels(source, rules, training_table)
@@ -232,7 +234,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         strata=None if strata is None else strata[kept],
         within=rules.strata,
         ids=rules.ids,
-        missing_codes=source.missing_codes,
+        missing_codes=tuple(rules.missing_codes),
         missing=missing,
         imputation=rules.missing if rules.missing in ("median", "mean") else None,
         source=source.name,

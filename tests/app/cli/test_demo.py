@@ -22,7 +22,7 @@ def shown(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo") / "new folder"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "PATIENTS", 120)
-        result = run("demo", "--out", out)
+        result = run("demo", out)
     assert result.exit_code == 0, result.output
     return out, result.stdout
 
@@ -71,7 +71,7 @@ def test_both_parts_are_shown(shown):
 def test_folder_that_is_a_file(tmp_path):
     target = tmp_path / "taken"
     target.write_text("mine")
-    result = run("demo", "--out", target)
+    result = run("demo", target)
     assert result.exit_code == 5
     assert result.stdout == ""  # found out before anything is computed
     assert len(result.stderr.splitlines()) == 1
@@ -84,14 +84,14 @@ def test_folder_that_is_a_file(tmp_path):
 )
 def test_folder_without_permission(tmp_path):
     tmp_path.chmod(0o500)
-    result = run("demo", "--out", tmp_path)
+    result = run("demo", tmp_path)
     assert result.exit_code == 5
     assert "Permission denied" in result.stderr
 
 
 def test_a_folder_in_the_way_of_a_file(tmp_path):
     (tmp_path / "report.html" / "in the way").mkdir(parents=True)
-    result = run("demo", "--out", tmp_path)
+    result = run("demo", tmp_path)
     assert result.exit_code == 5
     assert len(result.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]

@@ -75,10 +75,10 @@ def test_force_keeps_permissions_and_links(folder):
 
 def test_control_characters_are_not_printed_by_an_export(folder):
     for kind in ("sql", "r"):
-        result = run("export", folder / "m.json", "--to", kind)
+        result = run("export", folder / "m.json", kind)
         assert result.exit_code == 5
         assert "\x1b" not in result.stdout
-    done = run("export", folder / "m.json", "--to", "sql", "--out", folder / "m.sql")
+    done = run("export", folder / "m.json", "sql", "--out", folder / "m.sql")
     assert done.exit_code == 0
     assert "\x1b[2J" in (folder / "m.sql").read_text()
 

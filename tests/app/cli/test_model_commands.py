@@ -114,7 +114,7 @@ def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
     for one in points["columns"]:
         assert re.search(rf"^{one['column']} +[+-]{abs(one['points'])} ", page, re.MULTILINE)
     assert f"Above {points['threshold']:g}, the risk is higher" in page
-    sql = run("export", model, "--to", "sql").stdout
+    sql = run("export", model, "sql").stdout
     assert repr(points["threshold"]) in sql
     for one in points["columns"]:
         assert f"{one['points'] / one['unit']!r}e0" in sql
@@ -303,7 +303,7 @@ def test_bad_models(tmp_path, plain):
         for arguments in (
             ("predict", model, new, "--out", tmp_path / "s.csv"),
             ("show", model),
-            ("export", model, "--to", "sql"),
+            ("export", model, "sql"),
         ):
             result = run(*arguments)
             assert result.exit_code == 4, result.output
@@ -335,7 +335,7 @@ def test_exports_score_as_predict_does(imputing, tmp_path):
     terms = json.loads(imputing.read_text())["terms"]
     assert "colour" in {term["column"] for term in terms}
 
-    expression = run("export", imputing, "--to", "sql").stdout
+    expression = run("export", imputing, "sql").stdout
     with sqlite3.connect(":memory:") as connection:
         frame.to_sql("t", connection, index=False)
         found = pd.read_sql(f"SELECT {expression} AS score FROM t", connection)["score"]
@@ -343,15 +343,15 @@ def test_exports_score_as_predict_does(imputing, tmp_path):
 
 
 def test_workbook_needs_a_file_and_outputs_are_safe(plain, tmp_path):
-    assert run("export", plain, "--to", "xlsx").exit_code == 2
+    assert run("export", plain, "xlsx").exit_code == 2
     for kind, start in (("html", b"<!doctype html>"), ("xlsx", b"PK"), ("r", b"# Score of")):
         made = tmp_path / f"made.{kind}"
-        assert run("export", plain, "--to", kind, "--out", made).exit_code == 0
+        assert run("export", plain, kind, "--out", made).exit_code == 0
         assert made.read_bytes().startswith(start)
     out = tmp_path / "m.sql"
-    assert run("export", plain, "--to", "sql", "--out", out).exit_code == 0
-    assert run("export", plain, "--to", "sql", "--out", out).exit_code == 5
-    assert run("export", plain, "--to", "prolog").exit_code == 2
+    assert run("export", plain, "sql", "--out", out).exit_code == 0
+    assert run("export", plain, "sql", "--out", out).exit_code == 5
+    assert run("export", plain, "prolog").exit_code == 2
 
 
 # ------------------------------------------------------------------------------------------ compare
@@ -426,7 +426,7 @@ def test_crafted_cards_end_in_one_line(folder, tmp_path):
             for arguments in (
                 ("show", path),
                 ("predict", path, folder / "table.csv"),
-                ("export", path, "--to", "sql"),
+                ("export", path, "sql"),
             )[: 1 if place[0] == "summary" else 3]:
                 result = run(*arguments)
                 tried += 1

@@ -1,5 +1,6 @@
 """Sheets, Stata files, hidden members of archives, outcomes that are not named, exact numbers."""
 
+import io
 import json
 import sys
 import zipfile
@@ -77,19 +78,18 @@ def test_outcomes_that_are_not_named_are_listed(tmp_path, monkeypatch):
     run(*said.splitlines()[-1].split()[2:])
 
 
-def test_predictions_as_json_and_as_a_workbook(tmp_path, expected):
+def test_predictions_as_a_workbook(tmp_path, expected):
     named = FRAME.assign(id=[f"=p{i}" for i in range(N)])
     named.to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "m.json"
     run("fit", tmp_path / "t.csv", *HOW[:-1], "--ids", "id", "--out", model)
-    found = json.loads(run("predict", model, tmp_path / "t.csv", "--json").stdout)
-    assert found["ids"][:2] == ["=p0", "=p1"]
-    assert {len(found[key]) for key in ("ids", "scores", "risks", "labels")} == {N}
-    assert set(found["labels"]) == {"0", "1"}
+    found = pd.read_csv(io.StringIO(run("predict", model, tmp_path / "t.csv").stdout))
+    assert len(found) == N
+    assert set(found["label"]) == {0, 1}
     run("predict", model, tmp_path / "t.csv", "--out", tmp_path / "s.xlsx")
     sheet = pd.read_excel(tmp_path / "s.xlsx")
     assert sheet["id"].tolist()[:2] == ["'=p0", "'=p1"]
-    np.testing.assert_allclose(sheet["score"], found["scores"])
+    np.testing.assert_allclose(sheet["score"], found["score"])
 
 
 @pytest.mark.parametrize(

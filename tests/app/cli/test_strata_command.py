@@ -1,5 +1,6 @@
 """``--strata``: a column of sites goes from the command to the model file, reports and new rows."""
 
+import io
 import json
 import warnings
 
@@ -24,6 +25,10 @@ def patients(seed, rows=60):
         table = pd.DataFrame(values, columns=[f"m{j}" for j in range(10)])
         tables.append(table.assign(site=site, ill=np.where(ill, "yes", "no")))
     return pd.concat(tables, ignore_index=True)
+
+
+def scores(result):
+    return pd.read_csv(io.StringIO(result.stdout))
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +77,9 @@ def test_new_rows_are_compared_within_sites_too(folder):
     result = run("validate", folder / "m.json", folder / "new.csv", "--json",
                  "--report", folder / "v.html")  # fmt: skip
     content = json.loads(result.stdout)
-    predicted = json.loads(run("predict", folder / "m.json", folder / "new.csv", "--json").stdout)
+    predicted = scores(run("predict", folder / "m.json", folder / "new.csv"))
     new = patients(1)
-    expected = stratified_auc(new["ill"], predicted["scores"], new["site"])
+    expected = stratified_auc(new["ill"], predicted["score"], new["site"])
     for key in ("auc", "low", "high"):
         assert content["auc"][key] == pytest.approx(getattr(expected, key))
     assert content["within"] == "site"
@@ -113,9 +118,9 @@ def test_points_within_sites(folder, tmp_path):
     content = json.loads(result.stdout)
     assert {abs(one["points"]) for one in content["chosen"]} <= {1, 2, 3}
     old = pd.read_csv(folder / "old.csv")
-    predicted = json.loads(run("predict", tmp_path / "p.json", folder / "old.csv", "--json").stdout)
+    predicted = scores(run("predict", tmp_path / "p.json", folder / "old.csv"))
     with pytest.warns(UserWarning, match="one class only"):
-        within = stratified_auc(old["ill"], predicted["totals"], old["site"])
+        within = stratified_auc(old["ill"], predicted["total"], old["site"])
     assert content["training_auc"] == pytest.approx(within.auc)
     X, ill, site = old[[f"m{j}" for j in range(10)]], old["ill"] == "yes", old["site"]
     with warnings.catch_warnings():

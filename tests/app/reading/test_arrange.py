@@ -1,6 +1,6 @@
 """Tables that are arranged before they are read: codes, titles, genes in rows, labels apart."""
 
-import json
+import io
 
 import numpy as np
 import pandas as pd
@@ -48,12 +48,10 @@ def test_a_model_knows_its_codes(tmp_path):
     run("fit", tmp_path / "coded.csv", *plain, "-o", out, "--missing-codes", "-9")
     assert load_model(out).summary["missing_codes"] == ["-9"]
     scores = [
-        json.loads(
-            run("predict", tmp_path / f"{name}.json", tmp_path / f"{name}.csv", "--json").stdout
-        )
+        run("predict", tmp_path / f"{name}.json", tmp_path / f"{name}.csv").stdout
         for name in ("empty", "coded")
     ]
-    assert scores[0]["scores"] == scores[1]["scores"]
+    assert scores[0] == scores[1]
 
 
 @pytest.mark.parametrize("named", ["gene", ""])
@@ -92,9 +90,10 @@ def test_genes_in_rows_from_fit_to_predict(tmp_path):
     few = ["-k", 1, "--alpha", 1, "--quick", "-o", tmp_path / "m.json"]
     run("fit", tmp_path / "genes.csv", "--labels", tmp_path / "labels.csv", "-t", "state", *few)
     card = load_model(tmp_path / "m.json")
-    found = json.loads(run("predict", tmp_path / "m.json", tmp_path / "genes.csv", "--json").stdout)
-    assert found["ids"] == SAMPLES
-    np.testing.assert_allclose(found["scores"], card.decision_function(GENES))
+    printed = run("predict", tmp_path / "m.json", tmp_path / "genes.csv").stdout
+    found = pd.read_csv(io.StringIO(printed))
+    assert found["row"].tolist() == SAMPLES
+    np.testing.assert_allclose(found["score"], card.decision_function(GENES))
 
 
 TITLES = {
