@@ -51,7 +51,7 @@ DRAWN = {"transform", "missing", "text", "points", "numeric", "limits", "quick",
 ELSEWHERE = {
     "table", "positive", "negative", "exclude", "groups", "strata",
     "format", "rule",
-    "seed", "jobs", "out", "report", "force", "as_json",
+    "seed", "jobs", "out", "report", "force", "as_json", "labels", "missing_codes",
 }  # fmt: skip
 LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]
 N = 80

@@ -282,7 +282,7 @@ def test_every_home_gives_the_rows_it_holds(table, tmp_path, kind):
     names = [f"g{j}" for j in range(7)] if isinstance(target, str) else None
     assert names is None or opened.feature_names.tolist() == names
     coef = np.array([0.0, 1.5, 0.0, -2.0, 0.0, 0.0, 0.0])
-    assert_allclose(score_chunks(opened, coef, 0.5), X @ coef + 0.5, atol=1e-13)
+    assert_allclose(score_chunks(opened, coef), X @ coef, atol=1e-13)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -60,8 +60,8 @@ def test_the_commands_shown_do_what_was_shown(shown):
 
 def test_both_parts_are_shown(shown):
     _, text = shown
-    assert re.search(r"^ sparse-auc +0\.\d+", text, re.M)
-    assert re.search(r"^ l1-logistic +0\.\d+", text, re.M)
+    assert re.search(r"^ sparse-auc +\d+ +0\.\d+", text, re.M)
+    assert re.search(r"^ l1-logistic +\d+ +0\.\d+", text, re.M)
     first, *_, last = (
         float(line.split()[1]) for line in text.splitlines() if re.match(r" +\d+ +0\.\d+ +0", line)
     )
