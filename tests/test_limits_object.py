@@ -80,7 +80,7 @@ def test_files(tmp_path):
         budget=14, max_per_family=2, always_include=["age"], signs={"crp": 1, "age": -1},
         costs={"age": 0, "crp": 5.5}, families={"crp": "blood"},
     )  # fmt: skip
-    assert Limits.from_toml(path) == expected
+    assert Limits.read([path]) == expected
     table = tmp_path / "limits.csv"
     table.write_text(
         "name,cost,sign,family,include,remark\nage,0,-,,always,x\ncrp,5.5,+,blood,,y\n"
@@ -92,7 +92,7 @@ def test_files(tmp_path):
     with pytest.raises(ValueError, match="budget=much: 'much' is not a number"):
         Limits.read(["budget=much"])
     table.write_text("name,cost,include\na,2,never\nb,2,\n")
-    assert Limits.from_csv(table) == Limits(costs={"a": 2.0, "b": 2.0}, exclude=["a"])
+    assert Limits.read([table]) == Limits(costs={"a": 2.0, "b": 2.0}, exclude=["a"])
     with pytest.raises(ValueError, match="costs of 'a' is given twice"):
         Limits.read([table], costs={"a": 1})
     with pytest.raises(ValueError, match="budget is given twice"):
@@ -117,9 +117,8 @@ def test_files(tmp_path):
 )
 def test_files_that_are_refused(tmp_path, name, content, message):
     (tmp_path / name).write_text(content)
-    read = Limits.from_toml if name.endswith("toml") else Limits.from_csv
     with pytest.raises(ValueError, match=message):
-        read(tmp_path / name)
+        Limits.read([tmp_path / name])
 
 
 @pytest.fixture(scope="module")

@@ -121,13 +121,18 @@ class Limits:
             )
 
     @classmethod
-    def from_toml(cls, path: str | Path) -> Self:
-        """Read limits from a TOML file, whose keys are the parameters.
+    def read(cls, sources: Iterable[str | Path], **given: Any) -> Self:
+        """Read limits from files and texts, and add those given.
 
         Parameters
         ----------
-        path : path or str
-            For example::
+        sources : iterable of path or str
+            TOML files, whose keys are the parameters; CSV files with a column ``name`` and one or
+            more of ``sign`` (+, - or 0), ``cost``, ``family``, ``column_group`` and ``include``
+            (always, never or nothing), whose other columns and empty cells are ignored; and texts
+            such as "budget=40". What is in one must not be in another.
+        **given
+            Parameters of :class:`Limits`. A TOML file may read::
 
                 budget = 100
                 always_include = ["age"]
@@ -138,33 +143,6 @@ class Limits:
 
                 [signs]
                 crp = "+"
-        """
-        return cls.read([path])
-
-    @classmethod
-    def from_csv(cls, path: str | Path) -> Self:
-        """Read limits by column from a CSV file.
-
-        Parameters
-        ----------
-        path : path or str
-            With a column ``name`` and one or more of ``sign`` (+, - or 0), ``cost``, ``family``,
-            ``column_group`` and ``include`` (always, never or nothing). Other columns
-            are ignored, and so are empty cells.
-        """
-        return cls.read([path])
-
-    @classmethod
-    def read(cls, sources: Iterable[str | Path], **given: Any) -> Self:
-        """Read limits from files and texts, and add those given.
-
-        Parameters
-        ----------
-        sources : iterable of path or str
-            Files as :meth:`from_toml` and :meth:`from_csv` read them, and texts such as
-            "budget=40". What is in one must not be in another.
-        **given
-            Parameters of :class:`Limits`.
         """
         content = {name: value for name, value in given.items() if value is not None}
         known = [one.name for one in fields(cls)]
@@ -238,26 +216,22 @@ class Limits:
         return TableColumns(n_features, names).labels(getattr(self, field), field)
 
     def resolve(
-        self,
-        n_features: int,
-        names: Any = None,
-        *,
-        budgets: Any = None,
-        missing: Indices = _NONE,
+        self, n_features: int, names: Any = None, *, missing: Indices = _NONE
     ) -> Restrictions:
         """Bring the limits to the columns of a table, as solvers take them.
 
-        ``names`` are those of its columns, if it has any; ``budgets`` that of each list on a path;
-        ``missing`` columns cannot be chosen.
+        ``names`` are those of its columns, if it has any; ``missing`` columns cannot be chosen.
         """
         columns = TableColumns(n_features, names)
         fixed = columns.indices(self.always_include, "always_include")
         excluded = columns.indices(self.exclude, "exclude")
-        for column in np.intersect1d(fixed, excluded)[:1].tolist():
-            raise InputError(f"{columns.label(column)} is in both always_include and exclude")
-        for column in np.intersect1d(fixed, missing)[:1].tolist():
+        both = np.intersect1d(fixed, excluded)
+        if both.size:
+            raise InputError(f"{columns.label(int(both[0]))} is in both always_include and exclude")
+        both = np.intersect1d(fixed, missing)
+        if both.size:
             raise InputError(
-                f"always_include names {columns.label(column)}, whose column of H the moments do "
+                f"always_include names {columns.label(int(both[0]))}, whose column of H the moments do "
                 "not carry"
             )
         if excluded.size == n_features:
@@ -269,9 +243,9 @@ class Limits:
             groups = columns.numbers(self.column_groups, "column_groups")
             split = fixed[np.isin(groups[fixed], groups[excluded])]
             if split.size:
-                column = columns.label(int(split[0]))
+                label = columns.label(int(split[0]))
                 raise InputError(
-                    f"{column} is in always_include, and another column of its group in exclude: "
+                    f"{label} is in always_include, and another column of its group in exclude: "
                     "a group is on the list as a whole or not at all"
                 )
             found = replace(found, groups=groups)
@@ -284,8 +258,8 @@ class Limits:
             found = replace(found, signs=signs)
         if self.costs is not None or self.budget is not None:
             found = replace(found, costs=_unit_costs(self.costs, columns, found.groups))
-        if budgets is not None:
-            found = replace(found, budgets=np.asarray(budgets, np.float64))
+        if self.budget is not None:
+            found = replace(found, budgets=self.budgets)
             _check_budgets(found, columns)
         return found
 

@@ -103,9 +103,18 @@ class Outcome(ABC):
         """Target of estimators, a row for each row."""
 
     @property
+    def counted(self) -> Mask:
+        """Rows of weight above 0."""
+        return np.ones_like(self.positive) if self.weight is None else self.weight > 0
+
+    @property
     def n_counted(self) -> int:
         """Number of rows of weight above 0."""
-        return self.positive.size if self.weight is None else int(np.count_nonzero(self.weight > 0))
+        return int(np.count_nonzero(self.counted))
+
+    def _count_units(self, rows: Mask) -> int:
+        """Count some rows, or the groups that have any."""
+        return int(rows.sum()) if self.groups is None else np.unique(self.groups[rows]).size
 
     @abstractmethod
     def take(self, rows: Any) -> Self:
@@ -115,17 +124,18 @@ class Outcome(ABC):
         """Take some of the rows, as if there were no others."""
         return self.take(rows)
 
-    @abstractmethod
     def reweighted(self, weight: Array | None) -> Self:
         """Give the rows other weights."""
+        return replace(self, weight=weight)  # type: ignore[type-var]
 
     @abstractmethod
     def within(self, labels: Any, weighting: Weighting = "pairs") -> Self:
         """Compare rows of the same stratum only; warn of strata that count nothing."""
 
-    @abstractmethod
     def related(self, labels: Any) -> Self:
         """Take rows with the same label together in errors; none if the labels are None."""
+        groups = number_groups(labels, self.positive.size)
+        return replace(self, groups=groups)  # type: ignore[type-var]
 
     # ---------------------------------------------------------------------------------- fitting
 
@@ -180,9 +190,15 @@ class Outcome(ABC):
         """Rows, or groups of related rows, on whose number the error of a ranking depends most."""
 
     @property
-    @abstractmethod
     def chance_error(self) -> float:
         """Standard error of the measure of scores that say nothing."""
+        first, second = self._sides
+        return float(np.sqrt((first + second + 1) / (12 * first * second)))
+
+    @property
+    @abstractmethod
+    def _sides(self) -> tuple[float, float]:
+        """Rows that are to score higher, and those that each of them is compared with."""
 
     @abstractmethod
     def scale(self, scores: Scores) -> tuple[float, float]:
@@ -262,18 +278,10 @@ class Binary(Outcome):
         groups = None if self.groups is None else self.groups[rows]
         return type(self)(positive, weight, strata, groups)
 
-    def reweighted(self, weight: Array | None) -> Self:
-        """Give the rows other weights."""
-        return replace(self, weight=weight)
-
     def within(self, labels: Any, weighting: Weighting = "pairs") -> Self:
         """Compare rows of the same stratum only; warn of strata with one class only."""
         strata = Strata.of_classes(labels, self.positive, weighting, self.weight)
         return replace(self, strata=strata)
-
-    def related(self, labels: Any) -> Self:
-        """Take rows with the same label together in errors; none if the labels are None."""
-        return replace(self, groups=number_groups(labels, self.positive.size))
 
     def quadratic(self, table: Any) -> Moments:
         """Class moments."""
@@ -288,7 +296,7 @@ class Binary(Outcome):
 
     def _check_part(self, rows: Indices, split: str, name: str) -> None:
         """Refuse training or validation rows of one class."""
-        counted = rows if self.weight is None else rows[self.weight[rows] > 0]
+        counted = rows[self.counted[rows]]
         kinds = np.unique(self.positive[counted])
         if kinds.size < 2:
             missing = "rows" if kinds.size == 0 else "positives" if not kinds[0] else "negatives"
@@ -366,25 +374,16 @@ class Binary(Outcome):
         return float(first.shares**2 @ variances)
 
     @property
-    def _class_sizes(self) -> tuple[int, int]:
+    def _sides(self) -> tuple[int, int]:
         """Rows of weight above 0 of each class, the positives first."""
-        counted = self.positive if self.weight is None else self.positive & (self.weight > 0)
-        n_positive = int(np.count_nonzero(counted))
+        n_positive = int(np.count_nonzero(self.positive & self.counted))
         return n_positive, self.n_counted - n_positive
 
     @property
     def informative(self) -> int:
         """Rows of the rarer class, or the fewer groups with rows of a class."""
-        if self.groups is None:
-            return min(self._class_sizes)
-        counted = np.True_ if self.weight is None else self.weight > 0
-        sides = (counted & self.positive, counted & ~self.positive)
-        return min(np.unique(self.groups[side]).size for side in sides)
-
-    @property
-    def chance_error(self) -> float:
-        """Standard error of the AUC of scores that say nothing."""
-        return _chance_error(*self._class_sizes)
+        sides = (self.positive, ~self.positive)
+        return min(self._count_units(self.counted & side) for side in sides)
 
     def scale(self, scores: Scores) -> tuple[float, float]:
         """Midway between the means of the classes, and their distance."""
@@ -500,10 +499,6 @@ class Times(Outcome):
         """Take some of the rows; what events count is estimated from these."""
         return replace(self.take(rows), known_event_weight=None)
 
-    def reweighted(self, weight: Array | None) -> Self:
-        """Give the rows other weights."""
-        return replace(self, weight=weight)
-
     def within(self, labels: Any, weighting: Weighting = "pairs") -> Self:
         """Compare rows of the same stratum only; warn of strata without pairs."""
         every = Strata.encode(labels, len(self.times), weighting)
@@ -523,10 +518,6 @@ class Times(Outcome):
                 stacklevel=2,
             )
         return replace(self, strata=found)
-
-    def related(self, labels: Any) -> Self:
-        """Take rows with the same label together in errors; none if the labels are None."""
-        return replace(self, groups=number_groups(labels, self.positive.size))
 
     def quadratic(self, table: Any) -> PairMoments:
         """Moments of the comparable pairs, which all count the same."""
@@ -605,26 +596,14 @@ class Times(Outcome):
     @property
     def informative(self) -> int:
         """Events that count, or groups that have any."""
-        counted = np.True_ if self.weight is None else self.weight > 0
-        rows = np.flatnonzero(counted & self.counted_events)
-        return rows.size if self.groups is None else np.unique(self.groups[rows]).size
+        return self._count_units(self.counted & self.counted_events)
 
     @property
-    def chance_error(self) -> float:
-        """Standard error of the concordance of scores that say nothing.
-
-        As that of the AUC, of the events and of as many rows as an event is compared with on
-        average.
-        """
-        event = self.positive
-        counted = None
-        if self.weight is not None:
-            event = event & (self.weight > 0)
-            counted = (self.weight > 0).astype(np.float64)
-        n_events = float(event.sum())
-        return _chance_error(
-            n_events, ComparablePairs.from_times(self.times, counted).total / n_events
-        )
+    def _sides(self) -> tuple[float, float]:
+        """Events, and as many rows as an event is compared with on average."""
+        n_events = float((self.positive & self.counted).sum())
+        pairs = ComparablePairs.from_times(self.times, self.counted.astype(np.float64))
+        return n_events, pairs.total / n_events
 
     def scale(self, scores: Scores) -> tuple[float, float]:
         """Mean and standard deviation."""
@@ -663,8 +642,3 @@ def read_outcome(y: Any) -> tuple[npt.NDArray[Any], Outcome]:
     values = np.asarray(y)
     positive, _ = check_labels(values, least=2)
     return values, Binary(positive)
-
-
-def _chance_error(n_positive: float, n_negative: float) -> float:
-    """Standard error of the AUC where classes score alike."""
-    return float(np.sqrt((n_positive + n_negative + 1) / (12 * n_positive * n_negative)))

@@ -319,16 +319,14 @@ def sparse_auc_path(
     moments = class_moments(X, y, sample_weight, strata=strata, stratum_weights=stratum_weights)
     moments.check_both_classes()
     d = moments.n_features
-    limits = Limits() if limits is None else limits
-    budgets = limits.budgets
-    restrictions = limits.resolve(d, budgets=budgets)
+    restrictions = (Limits() if limits is None else limits).resolve(d)
     if ks is None:
         counted = restrictions.fixed, np.arange(d), restrictions.excluded
         least, most, off = map(restrictions.count, counted)
         ks = np.arange(max(1, least), min(50, most - off) + 1)
     sizes = whole_numbers(ks, "ks")
     check_lengths(sizes, d, restrictions)
-    sizes, restrictions = spread_budgets(sizes, budgets, restrictions)
+    sizes, restrictions = spread_budgets(sizes, restrictions)
     ridges = np.atleast_1d(np.asarray(alphas, np.float64))
     if ridges.size == 0:
         raise InputError("alphas is empty: give at least one ridge")
@@ -365,10 +363,9 @@ def check_lengths(ks: Indices, d: int, restrictions: Restrictions) -> None:
         raise InputError(f"k={ks[-1]} is more than the {available} columns there are")
 
 
-def spread_budgets(
-    ks: Indices, budgets: Array | None, restrictions: Restrictions
-) -> tuple[Indices, Restrictions]:
+def spread_budgets(ks: Indices, restrictions: Restrictions) -> tuple[Indices, Restrictions]:
     """Give each length its budget; along several budgets all lists have the largest length."""
+    budgets = restrictions.budgets
     if budgets is None:
         return ks, restrictions
     if budgets.size > 1:

@@ -67,7 +67,7 @@ def limits_for(table: Table, limits: Limits) -> Limits:
     try:
         expanded = replace(limits, **found)
         # What is wrong with them is said here, where columns have names.
-        expanded.resolve(len(table.inputs), table.columns, budgets=limits.budgets)
+        expanded.resolve(len(table.inputs), table.columns)
     except InputError as error:
         raise DataError(str(error)) from None
     return expanded

@@ -125,11 +125,10 @@ def _labels(X: Any, strata: Any) -> Any:
 
 def resolve_limits(model: Any, missing: Indices = _NONE) -> Restrictions:
     """Bring the limits of a model to its columns; ``missing`` ones cannot be chosen."""
-    limits = Limits() if model.limits is None else model.limits
+    if model.limits is None:
+        return Restrictions(excluded=missing)
     names = getattr(model, "feature_names_in_", None)
-    found: Restrictions = limits.resolve(
-        model.n_features_in_, names, budgets=limits.budgets, missing=missing
-    )
+    found: Restrictions = model.limits.resolve(model.n_features_in_, names, missing=missing)
     return found
 
 
@@ -208,7 +207,8 @@ def lengths_to_try(model: Any, n_informative: int) -> tuple[Indices, Restriction
         check_lengths(ks, d, restrictions)
     if budgets is not None and budgets.size == 1 and model.ks is None:
         budgets = budgets_to_try(float(budgets[0]), restrictions, d)
-    return *spread_budgets(ks, budgets, restrictions), allowed
+        restrictions = replace(restrictions, budgets=budgets)
+    return *spread_budgets(ks, restrictions), allowed
 
 
 # ------------------------------------------------------------------------- fitted attributes

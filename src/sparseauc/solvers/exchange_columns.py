@@ -104,7 +104,7 @@ class ColumnSearch(ListSearch):
             self._alpha,
             self._fixed,
             self._usable & ~self._is_working,
-            self._restrictions.limits_of(np.arange(self._usable.size)),
+            self._restrictions.kernel_limits(np.arange(self._usable.size)),
             joins=self._exhausted,
         )
 

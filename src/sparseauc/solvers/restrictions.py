@@ -90,10 +90,10 @@ class Restrictions:
             return replace(self, costs=None, budgets=None)
         return replace(self, budgets=np.array([budget]))
 
-    def limits_of(self, columns: Indices) -> ExchangeLimits | None:
-        """What restricts the choice among some columns, or groups of them; None for nothing.
+    def kernel_limits(self, columns: Indices) -> ExchangeLimits | None:
+        """Limits on a subset of columns, after deducting the cost of fixed ones; None for none.
 
-        Each group has one column here. Whatever is fixed is paid.
+        Each group has one column here.
         """
         if self.none_bind:
             return None
@@ -131,6 +131,8 @@ class Restrictions:
 
     def within_budget(self, d: int) -> Mask:
         """Which of d columns fit the largest budget beside those that are fixed."""
+        if self.costs is None:
+            return np.ones(d, np.bool_)
         left = self.largest_budget - self.cost_of(self.fixed)
         within: Mask = self.extra_costs(self.fixed, np.arange(d)) <= left
         return within

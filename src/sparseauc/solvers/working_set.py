@@ -254,7 +254,7 @@ class ListSearch(ABC):
             self._fixed[units],
             self._sizes[units],
         )
-        limits = self._restrictions.limits_of(units)
+        limits = self._restrictions.kernel_limits(units)
         found = Found.none(ceiling)
         changed: tuple[int, ...] = ()
         if self._found is not None:
