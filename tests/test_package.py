@@ -7,10 +7,12 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import sparseauc
+import sparseauc_app
 from sparseauc import solvers
 from sparseauc.utils.optional import REQUIREMENTS, import_optional
 
@@ -20,6 +22,14 @@ def test_every_name_is_there():
     for name in sparseauc.__all__:
         assert getattr(sparseauc, name).__name__ == name
         assert name in dir(sparseauc)
+
+
+@pytest.mark.parametrize("package", [sparseauc, sparseauc_app])
+def test_packages_have_no_names_but_their_own(package):
+    modules = {name for name in vars(package) if isinstance(getattr(package, name), ModuleType)}
+    public = {name for name in vars(package) if not name.startswith("_")}
+    assert public - modules <= set(package.__all__)
+    assert set(dir(package)) - {"__version__"} == set(package.__all__)
 
 
 def test_solvers_are_there():

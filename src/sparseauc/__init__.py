@@ -4,12 +4,10 @@ Names are imported when they are first used, so that the command, its help and i
 without scikit-learn and Numba.
 """
 
-from __future__ import annotations
+import importlib as _importlib
+import typing as _typing
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .estimators import (
         MeanDifferenceClassifier,
         SHTAUCClassifier,
@@ -54,10 +52,10 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(_MODULES[name], __name__)
+    module = _importlib.import_module(_MODULES[name], __name__)
     value = globals()[name] = getattr(module, name)
     return value
 

@@ -3,12 +3,10 @@
 Names are imported when they are first used.
 """
 
-from __future__ import annotations
+import importlib as _importlib
+import typing as _typing
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from .model_files import load_model, save_model
     from .reporting import report, report_model
 
@@ -22,8 +20,13 @@ _MODULES = {
 __all__ = ["load_model", "report", "report_model", "save_model"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_MODULES[name], __name__), name)
+    module = _importlib.import_module(_MODULES[name], __name__)
+    value = globals()[name] = getattr(module, name)
     return value
+
+
+def __dir__() -> list[str]:
+    return __all__
