@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sparseauc.folds import Split
-from sparseauc.limits import Limits
 from sparseauc.outcome import Outcome
 from sparseauc.selection.confidence import NestedScores, fit_rows, scores_by
 
 from .column_types import Rows
 from .folds import Progress, outer_splits, score_folds, split_rows
-from .limits import limits_for
 from .methods import Method, all_methods, methods_of_times
 from .models import make_filler
 from .reading import DataError, Table
@@ -38,15 +35,15 @@ class MethodResult:
     ----------
     method : str
     auc, low, high : float
-        AUC over all rows scored out of fold, and its DeLong 95 % CI; means over repeats.
+        AUC over all rows scored out of fold, and its DeLong 95 % CI.
     fold_auc : float
         Mean AUC within folds, which compares rows scored by the same model only.
     columns : float
         Median number of columns used; all of them by models without coefficients.
     difference, difference_error, pvalue : float, optional
         AUC minus that of the first method, its standard error and the p-value of a paired test
-        (both without strata), of the first repeat.
-    scores : ndarray of shape (repeats, n)
+        (both without strata).
+    scores : ndarray of shape (n,)
         Out of fold, in units of the distance of the classes in training, zero midway.
     seconds : float
         For all its fits.
@@ -58,11 +55,11 @@ class MethodResult:
     high: float
     fold_auc: float
     columns: float
-    difference: float | None
-    pvalue: float | None
     scores: npt.NDArray[np.float64]
-    seconds: float = 0.0
+    difference: float | None = None
     difference_error: float | None = None
+    pvalue: float | None = None
+    seconds: float = 0.0
 
     @property
     def lead(self) -> tuple[float, float, float] | None:
@@ -81,13 +78,10 @@ def compare_methods(
     table: Table,
     methods: Sequence[str] | None = None,
     *,
-    repeats: int = 1,
     folds: int = 5,
-    seed: int = 0,
-    limits: Limits | None = None,
     progress: Progress = lambda *_: None,
 ) -> list[MethodResult]:
-    """Compare methods on a table by nested cross-validation.
+    """Compare methods on a table by nested cross-validation, all on the same folds.
 
     Parameters
     ----------
@@ -95,13 +89,8 @@ def compare_methods(
     methods : sequence of str, default=the usual ones that are installed
         Of ``all_methods``, or of ``methods_of_times``. The first is what the others are compared
         with.
-    repeats : int, default=1
-        Repeats of the outer cross-validation. All methods use the same folds.
     folds : int, default=5
         Outer folds; fewer if a class has fewer rows or groups.
-    seed : int, default=0
-    limits : Limits, optional
-        Limits on the lists of this library's methods; others cannot keep to them.
     progress : callable, optional
         Called with the stage, the steps done and the number of steps.
 
@@ -116,76 +105,58 @@ def compare_methods(
     unknown = [name for name in methods if name not in known]
     if unknown:
         raise DataError(f"unknown method {unknown[0]!r}; known: {', '.join(known)}")
-    within = None if limits is None else limits_for(table, limits)
-    everything = np.arange(table.y.size)
-    splits = [
-        split_rows(table, everything, folds, seed + repeat)
-        if table.within is None
-        else outer_splits(table, folds, seed + repeat)
-        for repeat in range(repeats)
-    ]
-    if not all(splits):
+    if table.within is None:
+        splits = split_rows(table, np.arange(table.y.size), folds, 0)
+    else:
+        splits = outer_splits(table, folds, 0)
+    if not splits:
         raise DataError("--strata: some folds would have no stratum with rows of both classes")
-    steps = len(methods) * sum(map(len, splits))
-    done = 0
-
-    def fit_fold(name: str, repeat: int, fold: int, train: Rows) -> Any:
-        nonlocal done
-        progress(f"{name}, fold {fold + 1} of {len(splits[repeat])}", done, steps)
-        done += 1
-        return fit_method(known[name], table, train, seed + repeat, within)
-
     results: list[MethodResult] = []
-    for name in methods:
+    for place, name in enumerate(methods):
+
+        def fit_fold(fold: int, train: Rows, name: str = name, place: int = place) -> Any:
+            steps = len(methods) * len(splits)
+            stage = f"{name}, fold {fold + 1} of {len(splits)}"
+            progress(stage, place * len(splits) + fold, steps)
+            return fit_method(known[name], table, train, 0)
+
         started = time.perf_counter()
-        judged = [
-            score_folds(table, split, partial(fit_fold, name, repeat))
-            for repeat, split in enumerate(splits)
-        ]
+        judged = score_folds(table, splits, fit_fold)
         results.append(judge_method(name, table, judged, results[0] if results else None))
         results[-1].seconds = time.perf_counter() - started
     return results
 
 
 def judge_method(
-    name: str, table: Table, judged: Sequence[NestedScores], first: MethodResult | None
+    name: str, table: Table, judged: NestedScores, first: MethodResult | None
 ) -> MethodResult:
-    """Summarise the scores of a method, one for each repeat, and compare it with the first."""
-    scores = np.array([one.scores for one in judged])
-    used_columns = [used.tolist() for one in judged for used in one.fold_columns]
+    """Summarise the scores of a method, and compare it with the first."""
+    used_columns = [used.tolist() for used in judged.fold_columns]
     if not used_columns:
         used_columns = [list(range(len(table.inputs)))]
-    auc, low, high = (
-        float(np.mean([getattr(one.interval, end) for one in judged]))
-        for end in ("auc", "low", "high")
+    interval = judged.interval
+    known = ~np.isnan(judged.fold_aucs)
+    found = MethodResult(
+        method=name,
+        auc=interval.auc,
+        low=interval.low,
+        high=interval.high,
+        fold_auc=float(np.mean(judged.fold_aucs[known])) if known.any() else float("nan"),
+        columns=float(np.median([table.count(used) for used in used_columns])),
+        scores=judged.scores,
     )
-    fold_aucs = np.concatenate([one.fold_aucs for one in judged])
-    fold_aucs = fold_aucs[~np.isnan(fold_aucs)]
-    difference = None if first is None else auc - first.auc
-    pvalue = error = None
+    if first is not None:
+        found.difference = found.auc - first.auc
     if first is not None and table.within is None:
         # The paired test is of all rows, whatever their stratum.
-        paired = table.outcome.compare(scores[0], first.scores[0])
-        difference = paired.difference
-        error = paired.standard_error
-        pvalue = paired.pvalue
-    return MethodResult(
-        method=name,
-        auc=auc,
-        low=low,
-        high=high,
-        fold_auc=float(np.mean(fold_aucs)) if fold_aucs.size else float("nan"),
-        columns=float(np.median([table.count(used) for used in used_columns])),
-        difference=difference,
-        pvalue=pvalue,
-        scores=scores,
-        difference_error=error,
-    )
+        paired = table.outcome.compare(found.scores, first.scores)
+        found.difference = paired.difference
+        found.difference_error = paired.standard_error
+        found.pvalue = paired.pvalue
+    return found
 
 
-def fit_method(
-    method: Method, table: Table, train: Rows, seed: int, limits: Limits | None = None
-) -> Any:
+def fit_method(method: Method, table: Table, train: Rows, seed: int) -> Any:
     """Tune and fit a method to training rows, without its convergence warnings."""
     X = table.X[train]
     y = table.outcome.y[train]
@@ -197,8 +168,6 @@ def fit_method(
         try:
             if not method.grid:
                 model = method.make()
-                if limits is not None and "limits" in model.get_params():
-                    model.set_params(limits=limits)
                 if table.groups is not None:
                     model.set_params(cv=split_rows(table, train, 5, 1000 + seed))
                 return fit_rows(

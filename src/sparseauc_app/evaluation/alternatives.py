@@ -85,7 +85,7 @@ def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Basel
     }
     if table.follow_up is None and table.weight is None:
         methods[L1] = fit_l1
-    results = [judge_method("this list", table, [nested], None)]
+    results = [judge_method("this list", table, nested, None)]
     left_out = []
     for title, method in methods.items():
         try:
@@ -93,7 +93,7 @@ def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Basel
         except _TooSlow:
             left_out.append(title)
             continue
-        results.append(judge_method(title, table, [judged], results[0]))
+        results.append(judge_method(title, table, judged, results[0]))
     return Baselines(tuple(results), tuple(left_out))
 
 
