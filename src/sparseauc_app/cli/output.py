@@ -129,7 +129,7 @@ def finish(
 
 def print_card(card: ScoreCard) -> None:
     """Print the outcome, the AUC, the chosen columns and the thresholds."""
-    from ..pages.words import write_lines
+    from ..formatting import write_lines
 
     about = card.summary
     *lines, title = write_lines("terminal_card", card=card)

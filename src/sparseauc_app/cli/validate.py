@@ -118,7 +118,7 @@ def validate_command(
 
 
 def _print_validation(found: Validation) -> None:
-    from ..pages.words import write_lines
+    from ..formatting import write_lines
     from .output import print_points
 
     for line in write_lines("terminal_validation", found=found):

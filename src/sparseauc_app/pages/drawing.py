@@ -22,13 +22,7 @@ from .elements import Figure, Panel, Series
 # The style sheet's colours by day and by night: the same hues, lighter, since on a dark page the
 # colours of a white one are too dim to follow. Text stands out by a contrast of 4.5 or more.
 _BY_NIGHT = ("#4a9fe0", "#f08040", "#2dbf94", "#e294c2", "#9bdcff", "#f5bd3d", "#e4e2dc")
-# For figures of more than seven series.
-_MORE = (
-    ("#7b3fa0", "#b98bdb"), ("#8f6a1a", "#cfae62"), ("#b0182b", "#ee7b88"), ("#6a8f1f", "#b3d66b"),
-    ("#8a8d91", "#b9bcc0"),
-)  # fmt: skip
-_SERIES = [*zip(COLOURS, _BY_NIGHT, strict=True), *_MORE]
-N_COLOURS = len(_SERIES)
+_SERIES = [*zip(COLOURS, _BY_NIGHT, strict=True)]
 _THEMES = {
     **{f"series-{i}": pair for i, pair in enumerate(_SERIES)},
     "background": (BACKGROUND, "#15181c"),
@@ -124,36 +118,41 @@ def _make_legend(series: Sequence[Series], numbers: dict[str, int]) -> list[Entr
 
 
 def _draw_swatch(series: Series, number: int) -> str:
-    colour = _colour(series, number)
     if series.style in ("bars", "band"):
         opacity = 0.2 if series.style == "band" else 1
-        shape = f'<rect x="3" y="3" width="28" height="8" fill-opacity="{opacity}"/>'
-        return _svg(34, 14, f'<g style="fill: {colour}">{shape}</g>')
-    if series.style in ("points", "ring"):
-        return _svg(34, 14, _marker(17, 7, series, colour))
-    return _svg(34, 14, f'<path d="M3 7H31" style="{_stroke(series, colour)}"/>')
+        shape = (
+            f'<rect x="3" y="3" width="28" height="8" style="{_FILL}; fill-opacity: {opacity}"/>'
+        )
+    elif series.style in ("points", "ring"):
+        shape = _marker(17, 7, series.style)
+    else:
+        shape = f'<path d="M3 7H31" style="{_stroke(series.style)}"/>'
+    return _svg(34, 14, f'<g style="{_colour(series, number)}">{shape}</g>')
 
 
 def _svg(width: float, height: float, content: str) -> str:
     return f'<svg viewBox="0 0 {width:g} {height:g}">{content}</svg>'
 
 
+_FILL = "fill: currentColor"
+
+
 def _colour(series: Series, number: int) -> str:
-    if series.colour is not None:
-        number = series.colour
-    return f"var(--series-{number % N_COLOURS})"
+    """The colour of all that is drawn of a series."""
+    number = number if series.colour is None else series.colour
+    return f"color: var(--series-{number % len(_SERIES)})"
 
 
-def _stroke(series: Series, colour: str) -> str:
-    dashes = "; stroke-width: 1.2; stroke-dasharray: 1.5 2" if series.style == "dashed" else ""
-    return f"fill: none; stroke: {colour}; stroke-width: 1.6{dashes}"
+def _stroke(style: str) -> str:
+    dashes = "; stroke-width: 1.2; stroke-dasharray: 1.5 2" if style == "dashed" else ""
+    return f"fill: none; stroke: currentColor; stroke-width: 1.6{dashes}"
 
 
-def _marker(x: float, y: float, series: Series, colour: str) -> str:
-    if series.style == "ring":
-        style = f"fill: var(--background); stroke: {colour}; stroke-width: 1.4"
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" style="{style}"/>'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" style="fill: {colour}"/>'
+def _marker(x: float, y: float, style: str) -> str:
+    radius = 4.5 if style == "ring" else 2.6
+    ring = "fill: var(--background); stroke: currentColor; stroke-width: 1.4"
+    look = ring if style == "ring" else _FILL
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" style="{look}"/>'
 
 
 # ------------------------------------------------------------------------------------------- axes
@@ -248,11 +247,7 @@ def _draw_panel(panel: Panel, size: tuple[int, int], mark: str, numbers: dict[st
     y_axis = _Axis(y_low, y_high, bottom, 8.0, y_ticks)
     clip = f"{mark}-clip"
     area = f'x="{left:.1f}" y="4" width="{right - left:.1f}" height="{bottom - 4:.1f}"'
-    drawn = "".join(
-        f'<g data-series="{numbers[one.series.label]}">'
-        f"{_draw_series(one, x_axis, y_axis, numbers)}</g>"
-        for one in placed
-    )
+    drawn = "".join(_draw_series(one, x_axis, y_axis, numbers[one.series.label]) for one in placed)
     readings = "".join(
         _draw_readings(panel, one, x_axis, y_axis, numbers[one.series.label]) for one in placed
     )
@@ -329,35 +324,29 @@ def _place(series: Series, bars: list[str]) -> _Placed:
     return _Placed(series, middle, y, low, high, width)
 
 
-def _draw_series(one: _Placed, x_axis: _Axis, y_axis: _Axis, numbers: dict[str, int]) -> str:
+def _draw_series(one: _Placed, x_axis: _Axis, y_axis: _Axis, number: int) -> str:
     series = one.series
-    colour = _colour(series, numbers[series.label])
     x = x_axis.place(one.x)
     y = y_axis.place(one.y)
     low = y_axis.place(one.low)
     high = y_axis.place(one.high)
-    has_interval = series.low is not None
     known = np.flatnonzero(np.isfinite(x)).tolist()
-    if series.style in ("points", "ring", "bars"):
-        shapes = []
-        if has_interval:
-            ink = "var(--text)" if series.style == "bars" else colour
-            shapes.append(_draw_whiskers(x[known], low[known], high[known], ink))
-        if series.style == "bars":
-            floor = float(y_axis.place(np.zeros(1))[0])
-            half = (x_axis.end - x_axis.start) * one.width / (x_axis.high - x_axis.low) / 2
-            shapes.insert(0, _draw_bars(x[known], y[known], floor, half, colour))
-        else:
-            shapes += [_marker(x[i], y[i], series, colour) for i in known]
-        return "".join(shapes)
     parts = []
-    if has_interval:
-        parts.append(_draw_band(series, x[known], low[known], high[known], colour))
-    if series.style != "band":
-        parts.append(f'<path d="{_line(x, y, series.style)}" style="{_stroke(series, colour)}"/>')
-    if series.style == "line" and len(known) < _FEW_POINTS:
-        parts += [_marker(x[i], y[i], series, colour) for i in known]
-    return "".join(parts)
+    if series.style == "bars":
+        floor = float(y_axis.place(np.zeros(1))[0])
+        half = (x_axis.end - x_axis.start) * one.width / (x_axis.high - x_axis.low) / 2
+        parts.append(_draw_bars(x[known], y[known], floor, half))
+    if series.low is not None and series.style in ("points", "ring", "bars"):
+        ink = "var(--text)" if series.style == "bars" else "currentColor"
+        parts.append(_draw_whiskers(x[known], low[known], high[known], ink))
+    elif series.low is not None:
+        parts.append(_draw_band(series.style, x[known], low[known], high[known]))
+    if series.style in ("line", "dashed", "steps"):
+        parts.append(f'<path d="{_line(x, y, series.style)}" style="{_stroke(series.style)}"/>')
+    few = series.style == "line" and len(known) < _FEW_POINTS
+    if few or series.style in ("points", "ring"):
+        parts += [_marker(x[i], y[i], series.style) for i in known]
+    return f'<g data-series="{number}" style="{_colour(series, number)}">{"".join(parts)}</g>'
 
 
 def _line(x: Array, y: Array, style: str) -> str:
@@ -377,15 +366,15 @@ def _line(x: Array, y: Array, style: str) -> str:
     return "".join(parts)
 
 
-def _draw_band(series: Series, x: Array, low: Array, high: Array, colour: str) -> str:
+def _draw_band(style: str, x: Array, low: Array, high: Array) -> str:
     """Draw the area between the ends of the intervals."""
-    if series.style == "steps":
+    if style == "steps":
         # Each level holds until the next x.
         x = np.repeat(x, 2)[1:]
         low = np.repeat(low, 2)[:-1]
         high = np.repeat(high, 2)[:-1]
     outline = _line(np.append(x, x[::-1]), np.append(high, low[::-1]), "line")
-    return f'<path d="{outline}Z" style="fill: {colour}; fill-opacity: 0.16; stroke: none"/>'
+    return f'<path d="{outline}Z" style="{_FILL}; fill-opacity: 0.16; stroke: none"/>'
 
 
 def _draw_whiskers(x: Array, low: Array, high: Array, colour: str) -> str:
@@ -396,17 +385,17 @@ def _draw_whiskers(x: Array, low: Array, high: Array, colour: str) -> str:
     return f'<path d="{path}" style="fill: none; stroke: {colour}; stroke-width: 0.9"/>'
 
 
-def _draw_bars(x: Array, y: Array, floor: float, half: float, colour: str) -> str:
+def _draw_bars(x: Array, y: Array, floor: float, half: float) -> str:
     path = "".join(
         f"M{at - half:.1f} {floor:.1f}V{up:.1f}h{2 * half:.1f}V{floor:.1f}Z"
         for at, up in zip(x, y, strict=True)
     )
-    return f'<path d="{path}" style="fill: {colour}"/>'
+    return f'<path d="{path}" style="{_FILL}"/>'
 
 
 def _draw_readings(panel: Panel, one: _Placed, x_axis: _Axis, y_axis: _Axis, number: int) -> str:
-    """Write what each point says; of many points some, evenly spread."""
-    if one.series.style == "band":
+    """Write what each point says; of many points some, evenly spread; nothing of references."""
+    if one.series.style in ("band", "dashed"):
         return ""
     inside = (one.x >= x_axis.low) & (one.x <= x_axis.high)
     inside &= (one.y >= y_axis.low) & (one.y <= y_axis.high)

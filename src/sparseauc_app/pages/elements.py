@@ -3,7 +3,6 @@
 ``html.py`` turns them into a page, ``drawing.py`` draws the figures.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,8 +13,6 @@ from sparseauc.utils.types import Floats
 
 Numbers = Sequence[float] | Floats
 Style = Literal["line", "dashed", "points", "ring", "steps", "bars", "band"]
-# An address in a text, without the full stop or comma that follows it.
-URL = re.compile(r"https://[\w./-]*[\w/]")
 
 
 @dataclass(frozen=True)
@@ -132,11 +129,6 @@ class Section:
     name: str
     heading: str
     elements: Sequence[Element]
-
-    @property
-    def anchor(self) -> str:
-        """Its place on the page; a table in it may well have the same name."""
-        return f"section-{self.name}"
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,14 @@ from sparseauc.utils.text import spreadsheet_safe
 
 from ..formatting import make_environment
 from . import drawing
-from .elements import URL, Listing, Report
+from .elements import Listing, Report
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 NOTHING = "–"
+# An address in a text, without the full stop or comma that follows it.
+_URL = re.compile(r"https://[\w./-]*[\w/]")
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -155,7 +157,7 @@ def _words(text: str) -> Markup:
 
 def _with_addresses(text: str) -> Markup:
     """Escape a text; addresses in it become links."""
-    return Markup(URL.sub(r'<a href="\g<0>">\g<0></a>', escape(text)))
+    return Markup(_URL.sub(r'<a href="\g<0>">\g<0></a>', escape(text)))
 
 
 def _with_units(text: str) -> str:

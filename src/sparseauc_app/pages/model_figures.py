@@ -109,47 +109,40 @@ def draw_sizes(fit: FitResult) -> Figure:
     """AUC against the number of columns, or the budget."""
     path = fit.summary["auc_by_k"]
     measure = fit.card.measure
-    by_budget = "budget" in path[0]
-    along = "budget" if by_budget else "k"
-    called = "budget {:g}" if by_budget else "k = {:g}"
-    sizes = [row[along] for row in path]
-    means = [row["auc"] for row in path]
-    low = [row["auc"] - row["standard_error"] for row in path]
-    high = [row["auc"] + row["standard_error"] for row in path]
+    along = "budget" if "budget" in path[0] else "k"
+    what = "number of columns" if along == "k" else "budget"
+    sizes, means, errors = (
+        np.array([row[name] for row in path]) for name in (along, "auc", "standard_error")
+    )
+    low = means - errors
     best = int(np.argmax(means))
     classifier: Any = fit.classifier
     chosen = float(getattr(classifier, f"{along}_"))
-    text = [
-        f"{called.format(row[along])}: {measure} {row['auc']:.3f} ± {row['standard_error']:.3f}"
-        for row in path
-    ]
-    name = called.format(chosen)
-    auc = float(classifier.best_score_)
-    told = [f"chosen: {name}, {measure} {auc:.3f}"]
-    ends = [sizes[0], sizes[-1]]
+    at_best = f"best: {along} = {sizes[best]:g}"
     series = [
-        Series("mean ± one standard error", sizes, means, low, high, text=text),
+        Series("mean ± one standard error", sizes, means, low, means + errors),
+        Series(at_best, sizes[[best]], means[[best]], style="ring", colour=0),
         Series(
-            f"best: {called.format(sizes[best])}",
-            [sizes[best]],
-            [means[best]],
-            style="ring",
-            text=[""],
+            f"chosen: {along} = {chosen:g}",
+            [chosen],
+            [float(classifier.best_score_)],
+            style="points",
             colour=0,
         ),
-        Series(f"chosen: {name}", [chosen], [auc], style="points", text=told, colour=0),
-        Series("best − one standard error", ends, [low[best]] * 2, style="dashed", colour=0),
+        Series(
+            "best − one standard error",
+            sizes[[0, -1]],
+            [low[best]] * 2,
+            style="dashed",
+            colour=0,
+        ),
     ]
-    x_label = "budget" if by_budget else "number of columns k"
+    least = "shortest" if along == "k" else "cheapest"
     return Figure(
         "auc-by-k",
-        f"{measure} against the {'budget' if by_budget else 'number of columns'}",
-        words_of(fit)(
-            "sizes",
-            point=along,
-            least="cheapest" if by_budget else "shortest",
-        ),
-        [Panel("", x_label, f"validation {measure}", series)],
+        f"{measure} against the {what}",
+        words_of(fit)("sizes", point=along, least=least),
+        [Panel("", what, f"validation {measure}", series)],
     )
 
 
@@ -160,8 +153,7 @@ def draw_learning(fit: FitResult, points: list[tuple[int, AUCInterval]]) -> Figu
     areas = [one.auc for _, one in points]
     low = [one.low for _, one in points]
     high = [one.high for _, one in points]
-    text = [f"{size} rows: {measure} {one.auc:.3f}" for size, one in points]
-    series = [Series(f"{measure}, 95 % CI", rows, areas, low, high, text=text)]
+    series = [Series(f"{measure}, 95 % CI", rows, areas, low, high)]
     return Figure(
         "learning",
         f"{measure} against the number of rows",
@@ -182,7 +174,7 @@ def draw_scores(fit: FitResult) -> Figure:
     panel = _draw_column("score", scores, positive, (labels[0], labels[1]))
     top = max(max(series.y) for series in panel.series)
     at = [threshold, threshold]
-    line = Series(f"threshold {threshold:.3g}", at, [0, top], style="dashed", text=["", ""])
+    line = Series(f"threshold {threshold:.3g}", at, [0, top], style="dashed")
     panel = replace(panel, title="", x_label="score", series=[*panel.series, line])
     return Figure("scores", "Scores of the two classes", words_of(fit)("scores"), [panel])
 
@@ -203,22 +195,10 @@ def draw_instability(fit: FitResult, found: Instability) -> Figure:
     mean = others.mean(axis=0)
     low = others.min(axis=0)
     high = others.max(axis=0)
-    text = [
-        f"risk {a:.1f} %, refitted {b:.1f} % ({c:.1f} to {d:.1f} %)"
-        for a, b, c, d in zip(risks, mean, low, high, strict=True)
-    ]
     top = float(max(risks.max(), high.max()))
     series = [
-        Series(
-            "refitted, lowest to highest",
-            risks,
-            mean,
-            low,
-            high,
-            style="points",
-            text=text,
-        ),
-        Series("the same", [0, top], [0, top], style="dashed", text=["", ""]),
+        Series("refitted, lowest to highest", risks, mean, low, high, style="points"),
+        Series("the same", [0, top], [0, top], style="dashed"),
     ]
     return Figure(
         "instability",

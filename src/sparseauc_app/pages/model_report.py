@@ -16,7 +16,7 @@ from ..evaluation.alternatives import WITHIN, Alternatives, Baselines
 from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
 from ..fit_result import FitResult
-from ..formatting import HEADINGS, WITHOUT_POINTS, capitalised, heading_of
+from ..formatting import HEADINGS, WITHOUT_POINTS, capitalised, heading_of, write_lines
 from .elements import Code, Element, Listing, Note, Report, Section
 from .html import significant
 from .model_figures import (
@@ -31,7 +31,6 @@ from .model_figures import (
 )
 from .model_words import class_names, describe_method, words_of
 from .parts import list_items, list_points, note_cautions, show_follow_up, show_groups
-from .words import write_lines
 
 _REPLACEMENTS = {
     "column": "Column",

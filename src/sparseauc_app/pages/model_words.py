@@ -5,9 +5,9 @@ import numpy as np
 from sparseauc.limits import Limits
 
 from ..fit_result import FitResult
+from ..formatting import Words
 from ..models import chooses_by_exchanges
 from ..reading.columns import is_number
-from .words import Words
 
 
 def words_of(fit: FitResult) -> Words:

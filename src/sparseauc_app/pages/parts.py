@@ -9,16 +9,14 @@ import pandas as pd
 
 from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint
-from sparseauc.utils.types import Array
 
 from ..cautions import as_sentence
 from ..evaluation.probabilities import DecisionCurve, Risks
 from ..evaluation.ranking import Followed, RankCurves
-from ..formatting import auc_text, capitalised, point_row
+from ..formatting import Words, auc_text, capitalised, point_row, write_lines
 from ..scorecard import ScoreCard
 from ..validation import GroupResult
 from .elements import Element, Figure, Listing, Note, Panel, Series
-from .words import Words, write_lines
 
 
 def list_items(card: ScoreCard, new: Any = None, needed: Any = None) -> Listing:
@@ -75,10 +73,9 @@ def show_groups(
     areas = [one.auc for one in intervals]
     low = [one.low for one in intervals]
     high = [one.high for one in intervals]
-    text = [f"{name}: {auc_text(one)}" for name, one in zip(names, intervals, strict=True)]
     places = [float(place) for place in range(len(names))]
     series = [
-        Series(f"{measure}, 95 % CI", places, areas, low, high, style="points", text=text),
+        Series(f"{measure}, 95 % CI", places, areas, low, high, style="points"),
         Series(name, [places[0], places[-1]], [areas[-1]] * 2, style="dashed"),
     ]
     frame = pd.DataFrame(
@@ -127,7 +124,7 @@ def draw_roc(curves: RankCurves, interval: AUCInterval) -> Panel:
     series = [
         Series(auc, curves.fpr, curves.tpr, text=["", *text[1:]], colour=0),
         Series(band, curves.fpr, low, low, curves.high, style="band", colour=0),
-        Series("chance", [0, 1], [0, 1], style="dashed", text=["", ""], colour=6),
+        Series("chance", [0, 1], [0, 1], style="dashed", colour=6),
     ]
     ends = (-0.01, 1.01)
     x_label = "1 − specificity (false positive rate)"
@@ -138,25 +135,16 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
     """Predicted probability against the share of positives: in bins, and as a smooth curve."""
     bins = risks.bins
     curve = risks.curve
-    share = bins.share
-    text = [
-        f"predicted {100 * mean:.0f} %, observed {100 * at:.0f} %\n"
-        f"95 % CI {100 * low:.0f} % to {100 * high:.0f} %\n{rows} rows"
-        for mean, at, low, high, rows in zip(
-            bins.predicted, share, bins.low, bins.high, bins.rows, strict=True
-        )
-    ]
     series = [
         Series(
             "observed, 95 % CI",
             100 * bins.predicted,
-            100 * share,
+            100 * bins.share,
             100 * bins.low,
             100 * bins.high,
             style="points",
-            text=text,
         ),
-        Series("ideal", [0, 100], [0, 100], style="dashed", text=["", ""]),
+        Series("ideal", [0, 100], [0, 100], style="dashed"),
     ]
     if curve is not None:
         series.append(
@@ -176,22 +164,13 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
 def draw_decision_curve(curve: DecisionCurve) -> Panel:
     """Net benefit against the threshold probability."""
     t = 100 * curve.thresholds
-
-    def told(label: str, values: Array) -> list[str]:
-        return [
-            f"{label}: net benefit {value:.3f} at {at:.0f} %"
-            for at, value in zip(t, values, strict=True)
-        ]
-
     model = curve.model
     everyone = curve.everyone
     reach = 1.96 * curve.error
     series = [
-        Series(
-            "by the model", t, model, model - reach, model + reach, text=told("by the model", model)
-        ),
-        Series("act on all", t, everyone, style="dashed", text=told("act on all", everyone)),
-        Series("act on none", t, 0 * t, style="dashed", text=[""] * t.size),
+        Series("by the model", t, model, model - reach, model + reach),
+        Series("act on all", t, everyone, style="dashed"),
+        Series("act on none", t, 0 * t, style="dashed"),
     ]
     top = float(max(everyone[0], model.max()))
     ends = (-0.15 * top, 1.1 * top)
@@ -221,10 +200,7 @@ def show_follow_up(found: Followed, time: str, *, nested: bool) -> list[Element]
     for one in found.thirds:
         x = np.append(0.0, one.time)
         y, low, high = (np.append(100.0, 100 * of) for of in (one.free, one.low, one.high))
-        text = [
-            f"{one.name}: {b:.0f} % free of the event at {a:g}" for a, b in zip(x, y, strict=True)
-        ]
-        series.append(Series(one.name, x, y, low, high, style="steps", text=text))
+        series.append(Series(one.name, x, y, low, high, style="steps"))
     ends = (0.0, 1.02 * max(float(one.time[-1]) for one in found.thirds))
     panel = Panel("", time, "free of the event, %", series, x_range=ends, y_range=(0, 102))
     return [

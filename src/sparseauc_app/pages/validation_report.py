@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from ..formatting import auc_text
+from ..formatting import Words, auc_text
 from ..validation import Validation
 from .elements import Code, Element, Figure, Listing, Report, Section
 from .parts import (
@@ -17,7 +17,6 @@ from .parts import (
     show_follow_up,
     show_groups,
 )
-from .words import Words
 
 
 def build_validation_report(found: Validation, facts: Mapping[str, str] | None = None) -> Report:

@@ -294,11 +294,11 @@ def test_a_label_has_the_same_colour_in_all_panels():
     ]
     drawn = Outline(render(one(Figure("f", "T", "C", panels))))
     strokes = {}
-    for path in drawn.all("path"):
-        if path["inside"][-1]["attrs"].get("data-series") is not None:
-            (stroke,) = re.findall(r"stroke: (var[^;]+)", path["attrs"]["style"])
-            strokes.setdefault(path["inside"][-1]["attrs"]["data-series"], set()).add(stroke)
-    assert strokes == {str(j): {f"var(--series-{j})"} for j in range(3)}
+    for group in drawn.all("g"):
+        if "data-series" in group["attrs"]:
+            found = strokes.setdefault(group["attrs"]["data-series"], set())
+            found.add(group["attrs"]["style"])
+    assert strokes == {str(j): {f"color: var(--series-{j})"} for j in range(3)}
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(3, 9))
