@@ -1,8 +1,9 @@
 """F reached by `step_size="auto"` against the best of 20 constant steps, on six designs.
 
-n = d = 1000, k = 20, b = 64, 50 epochs; columns independent, AR(0.6) or AR(0.9); 5 % or 30 % of
-the rows positive. The constants of the automatic step were compared on data drawn with other seeds
-than those here; that it stops growing while it settles was looked at on these.
+n = d = 1000, k = 20, blocks of the default size, 50 epochs; columns independent, AR(0.6) or
+AR(0.9); 5 % or 30 % of the rows positive. The constants of the automatic step were compared on data
+drawn with other seeds than those here; that it stops growing while it settles was looked at on
+these.
 """
 
 from common import report  # isort: skip

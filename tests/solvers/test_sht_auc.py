@@ -13,6 +13,7 @@ from sparseauc.solvers.rows import BLOCK_ORDERS, Blocks
 from sparseauc.solvers.sht_auc import (
     SparseVector,
     TrainingSet,
+    default_batch_size,
     exact_first_step,
     hard_threshold,
     sht_auc,
@@ -145,6 +146,23 @@ def test_rows_of_weight_zero_are_as_good_as_absent():
 
 
 # ------------------------------------------------------------------------------- blocks and H_k
+
+
+@pytest.mark.parametrize(
+    ("n", "n_positive", "expected"),
+    [
+        (10_000, 200, 1000),  # twenty positives
+        (10_000, 9_800, 1000),  # of the rarer class, whichever it is
+        (10_000, 5_000, 64),
+        (1000, 50, 250),  # a quarter of the table
+        (100, 5, 64),
+        (10, 0, 64),
+    ],
+)
+def test_a_block_has_twenty_of_the_rarer_class(n, n_positive, expected):
+    positive = np.arange(2 * n) < n_positive
+    counted = (np.arange(2 * n) < n).astype(float)
+    assert default_batch_size(positive, counted) == expected
 
 
 @given(n=st.integers(1, 60), batch_size=st.integers(1, 70), shuffle=st.booleans())

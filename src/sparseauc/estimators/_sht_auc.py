@@ -17,7 +17,14 @@ from ..chunks import Chunks
 from ..errors import InputError
 from ..metrics import fast_auc
 from ..solvers.rows import BLOCK_ORDERS, BlockOrder
-from ..solvers.sht_auc import EpochRecord, SparseVector, StepSize, TrainingSet, sht_auc
+from ..solvers.sht_auc import (
+    BatchSize,
+    EpochRecord,
+    SparseVector,
+    StepSize,
+    TrainingSet,
+    sht_auc,
+)
 from ..solvers.sht_auc_chunks import SHTAUCStream, TrainingChunks
 from ..utils.types import Mask
 from ._base import SparseLinearClassifier, check_scale, checks_parameters, frames_of_ours
@@ -38,8 +45,10 @@ class SHTAUCClassifier(SparseLinearClassifier):
     ----------
     k : int, default=10
         Largest number of columns. If X has fewer, all are kept, with a warning.
-    batch_size : int, default=64
-        Rows of a block (b in the paper). More than n means all rows. Where X is read in chunks, as
+    batch_size : int or "auto", default="auto"
+        Rows of a block (b in the paper). ``"auto"`` is as many as have 20 of the rarer class on
+        average, at least 64 and at most a quarter of the table: with few positives smaller blocks
+        rank new rows worse. More than n means all rows. Where X is read in chunks, as
         from :func:`sparseauc.chunks.open_table` or a Dask collection, every epoch visits the chunks
         in a fresh random order and cuts each into blocks.
     step_size : float, "auto" or "paper", default="auto"
@@ -61,7 +70,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
         reads a memory map in order. Rows that are read in chunks are dealt within their chunk.
     early_stopping : bool, default=False
         Hold out a stratified part of the rows, stop when their AUC no longer improves, and return
-        the coefficients of the best epoch. Run to the end, SHT-AUC overfits when rows are few.
+        the coefficients of the best epoch. Run to the end, SHT-AUC overfits when rows are few; but
+        few positives held out are a poor judge, and correlated columns need many epochs.
     validation_fraction : float, default=0.1
         Share of the rows held out for early stopping.
     n_iter_no_change : int, default=5
@@ -126,7 +136,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "step_size": [StrOptions({"auto", "paper"}), Interval(Real, 0, None, closed="neither")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -146,7 +156,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
         self,
         k: int = 10,
         *,
-        batch_size: int = 64,
+        batch_size: BatchSize = "auto",
         step_size: StepSize = "auto",
         max_epochs: int = 50,
         tol: float = 1e-4,
