@@ -205,9 +205,7 @@ def validate_model(
     """
     found = score_rows(source, card)
     scores = found.scores
-    new = read_outcome(source, card, scores, positive, negative)
-    if new is None:
-        raise _no_outcome_error(source, card)
+    new = _read_outcome(source, card, scores, positive, negative)
     judged = new.judged
     related = read_complete_column(source, groups, "--groups", np.flatnonzero(judged))
     outcome = new.outcome.related(related)
@@ -217,7 +215,7 @@ def validate_model(
     notes = [*source.notes, *found.notes, *new.notes]
     values = found.values[judged]
     kept = scores[judged]
-    interval, within = judge_ranking(card, source, new, kept)
+    interval, within = _judge_ranking(card, source, new, kept)
     warnings = list(found.warnings)
     short = _is_short(outcome)
     how = None if short else card.calibration
@@ -247,7 +245,7 @@ def validate_model(
     pvalue = None if promised is None else _compare(promised, interval)
     risks = size = None
     if how is not None:
-        risks = judge_scores(new.outcome, how, kept)
+        risks = judge_scores(outcome, how, kept)
         expected = interval if promised is None else promised
         if card.follow_up is None:
             size = validation_size(how.linear(kept), expected.auc, float(truth.mean()))
@@ -259,31 +257,25 @@ def validate_model(
     by = within if by is None else by
     parts = [] if by is None else judge_groups(_read_groups(source, by, judged), outcome, kept)
     return Validation(
-        card,
-        source.name,
-        kept,
-        new.outcome,
-        interval,
-        within,
-        promised,
-        pvalue,
-        risks,
-        size,
-        points,
-        parts,
-        columns,
-        tuple(notes),
-        tuple(warnings),
-        [_judge_other(card, source, name, new, kept) for name in risk_columns],
-        followed,
-        curves,
+        card=card,
+        source=source.name,
+        scores=kept,
+        outcome=outcome,
+        interval=interval,
+        within=within,
+        promised=promised,
+        pvalue=pvalue,
+        risks=risks,
+        size=size,
+        points=points,
+        groups=parts,
+        columns=columns,
+        notes=tuple(notes),
+        reading_warnings=tuple(warnings),
+        others=[_judge_other(card, source, name, new, kept) for name in risk_columns],
+        followed=followed,
+        curves=curves,
     )
-
-
-def _no_outcome_error(source: Source, card: ScoreCard) -> DataError:
-    wanted = [card.target, *([card.follow_up.time] if card.follow_up else [])]
-    absent = [repr(name) for name in wanted if name not in source.names]
-    return DataError(f"{source.name} has no outcome column {' and '.join(absent)}")
 
 
 def _refuse_few(source: Source, card: ScoreCard, truth: Mask) -> None:
@@ -348,18 +340,15 @@ class NewOutcome:
     notes: tuple[str, ...] = ()
 
 
-def read_outcome(
-    source: Source,
-    card: ScoreCard,
-    scores: Array,
-    positive: str | None = None,
-    negative: str | None = None,
-) -> NewOutcome | None:
-    """Find the outcome of new rows, as the model was fitted to it; None without its columns."""
+def _read_outcome(
+    source: Source, card: ScoreCard, scores: Array, positive: str | None, negative: str | None
+) -> NewOutcome:
+    """Find the outcome of new rows, as the model was fitted to it."""
     follow_up = card.follow_up
-    needed = {card.target} if follow_up is None else {card.target, follow_up.time}
-    if not needed <= {*source.names}:
-        return None
+    needed = [card.target] if follow_up is None else [card.target, follow_up.time]
+    absent = [repr(name) for name in needed if name not in source.names]
+    if absent:
+        raise DataError(f"{source.name} has no outcome column {' and '.join(absent)}")
     judged, event, notes = find_new_classes(source, card, scores, positive, negative)
     if follow_up is None:
         return NewOutcome(judged, Binary(event), notes)
@@ -380,7 +369,7 @@ def read_outcome(
     return NewOutcome(judged, outcome, (*notes, *followed.notes))
 
 
-def judge_ranking(
+def _judge_ranking(
     card: ScoreCard, source: Source, found: NewOutcome, scores: Array
 ) -> tuple[AUCInterval, str | None]:
     """AUC of the judged rows of a table, and the column within which they were compared.

@@ -36,8 +36,10 @@ class DaskChunks(Chunks):
     def __init__(self, X: Any, y: Any = None, sample_weight: Any = None) -> None:
         if hasattr(X, "dtypes"):
             names = [str(name) for name in X.columns]
-            kinds = [float_dtype(kind, f"column {name!r}") for name, kind in zip(
-                names, X.dtypes, strict=True)]  # fmt: skip
+            kinds = [
+                float_dtype(kind, f"column {name!r}")
+                for name, kind in zip(names, X.dtypes, strict=True)
+            ]
             self.dtype = np.result_type(*kinds) if kinds else np.dtype(np.float64)
             if all(isinstance(name, str) for name in X.columns):
                 self.feature_names = np.array(names, dtype=object)
@@ -230,9 +232,13 @@ def _chunk_of(block: Any, dtype: Any, columns: Indices | None) -> Any:
 
 
 def _add(
-    work: Pass[State], block: Any, dtype: Any, start: int, known: Sequence[npt.NDArray[Any]],
+    work: Pass[State],
+    block: Any,
+    dtype: Any,
+    start: int,
+    known: Sequence[npt.NDArray[Any]],
     columns: Indices | None = None,
-) -> State | None:  # fmt: skip
+) -> State | None:
     return add_chunk(work, None, _chunk_of(_made(block), dtype, columns), start, known)
 
 

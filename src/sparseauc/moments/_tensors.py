@@ -65,9 +65,13 @@ def no_products(X: Any, shape: tuple[int, ...]) -> Any:
 
 
 def add_products(
-    X: Any, rows: Indices, weight: Array, mean: Array,
-    wanted: Sequence[tuple[Indices, Indices | None]], totals: Sequence[Any],
-) -> None:  # fmt: skip
+    X: Any,
+    rows: Indices,
+    weight: Array,
+    mean: Array,
+    wanted: Sequence[tuple[Indices, Indices | None]],
+    totals: Sequence[Any],
+) -> None:
     """Add Σ w (x_c − mean_c)(x − mean) to totals, which lie where X does."""
     about = beside(mean, X)
     indices = [[None if index is None else beside(index, X) for index in pair] for pair in wanted]

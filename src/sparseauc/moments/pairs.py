@@ -183,9 +183,18 @@ class PairMoments(Quadratic):
             chosen = part if of is None or _is_range(of, columns.size) else part[:, of]
             z = np.empty_like(chosen)
             last = _scan(
-                chosen, pairs.group[rows], self._cell[rows], pairs.first[rows],
-                pairs.second[rows], both[rows], rest, last, before, upto, z,
-            )  # fmt: skip
+                chosen,
+                pairs.group[rows],
+                self._cell[rows],
+                pairs.first[rows],
+                pairs.second[rows],
+                both[rows],
+                rest,
+                last,
+                before,
+                upto,
+                z,
+            )
             yield rows, part, z
 
     def _tiles(self, columns: Indices) -> Iterator[tuple[slice, Array]]:

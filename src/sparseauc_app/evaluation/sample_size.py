@@ -92,9 +92,14 @@ def development_size(auc: float, prevalence: float, parameters: int) -> Developm
     by_intercept = math.ceil((_Z / _MARGIN) ** 2 * prevalence * (1 - prevalence))
     needed = max(by_shrinkage, by_optimism, by_intercept)
     return DevelopmentSize(
-        parameters, r2, most, by_shrinkage, by_optimism, by_intercept,
+        parameters,
+        r2,
+        most,
+        by_shrinkage,
+        by_optimism,
+        by_intercept,
         needed * prevalence / parameters,
-    )  # fmt: skip
+    )
 
 
 def r_squared_of_auc(auc: float, prevalence: float) -> float:

@@ -20,6 +20,13 @@ from sparseauc.utils.types import Mask
 from ..column_types import Input, Rows
 from .columns import count_distinct
 
+
+def split_words(name: str) -> set[str]:
+    """Words of a name, in lower case."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return {*re.split(r"[\W_]+", spaced.lower())}
+
+
 # A column with such an AUC alone, or such a correlation with the outcome, may leak it.
 LEAK_AUC = 0.95
 COPY_CORRELATION = 0.95
@@ -29,32 +36,30 @@ GAP_AUC = 0.6
 GAP_DEVIATIONS = 4.5
 # Rows of a first look; only columns that pass it are ranked over all rows.
 _LOOK = 1000
-_ID_WORDS = {
-    "id", "ids", "pid", "uid", "uuid", "guid", "index", "idx", "mrn", "ssn", "barcode", "row",
-    "rownum", "rowid", "rowname", "rownames", "unnamed", "record",
-}  # fmt: skip
+_ID_WORDS = split_words(
+    "id ids pid uid uuid guid index idx mrn ssn barcode row rownum rowid rowname rownames "
+    "unnamed record"
+)
 # Words that name identifiers of related rows too, where they are repeated.
 _SURE_ID_WORDS = _ID_WORDS - {"index", "idx", "row", "record"}
 # Words that name identifiers, and much else.
-_NUMBER_WORDS = {"key", "nr", "no", "number", "num"}
-_PERSON_WORDS = {"patient", "subject", "person", "participant", "case", "donor", "sample"}
+_NUMBER_WORDS = split_words("key nr no number num")
+_PERSON_WORDS = split_words("patient subject person participant case donor sample")
 # Words of follow-up times, and of events that end it.
-_TIME_WORDS = {
-    "time", "times", "futime", "futimes", "survtime", "days", "months", "weeks", "survival", "surv",
-    "followup", "follow", "fu", "fup", "lenfol", "tte", "os", "pfs", "dfs", "rfs", "efs", "outcome",
-    "duration", "rfstime", "dfstime", "pfstime", "ostime", "pgtime",
-}  # fmt: skip
+_TIME_WORDS = split_words(
+    "time times futime futimes survtime days months weeks survival surv followup follow fu fup "
+    "lenfol tte os pfs dfs rfs efs outcome duration rfstime dfstime pfstime ostime pgtime"
+)
 # Words of which names of times consist, whatever the outcome.
-_UNITS_OF_TIME = {
-    "time", "times", "futime", "survtime", "followup", "follow", "up", "fu", "duration", "day",
-    "days", "week", "weeks", "month", "months", "in", "to", "event",
-}  # fmt: skip
-_PAST_WORDS = {"since", "ago", "before", "prior", "previous", "last", "age"}
-EVENT_WORDS = {
-    "status", "event", "events", "death", "dead", "died", "fstat", "cens", "censored", "censor",
-    "relapse", "recurrence", "recur", "progression", "metastasis", "mortality", "e", "dth", "alive",
-    "vital", "failure", "delta", "pgstat",
-}  # fmt: skip
+_UNITS_OF_TIME = split_words(
+    "time times futime survtime followup follow up fu duration day days week weeks month months "
+    "in to event"
+)
+_PAST_WORDS = split_words("since ago before prior previous last age")
+EVENT_WORDS = split_words(
+    "status event events death dead died fstat cens censored censor relapse recurrence recur "
+    "progression metastasis mortality e dth alive vital failure delta pgstat"
+)
 # Codes for missing values that are met in tables of numbers.
 _CODES = (-9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999, -1)
 # Entries of a table beyond which repeated rows are not looked for.
@@ -101,12 +106,6 @@ def find_copies(X: Any, inputs: Sequence[Input]) -> dict[str, str]:
         if earlier != name:
             copies[name] = earlier
     return copies
-
-
-def split_words(name: str) -> set[str]:
-    """Words of a name, in lower case."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return {*re.split(r"[\W_]+", spaced.lower())}
 
 
 def warn_of_repeated_ids(frame: Any, rows: Rows, aside: Collection[str]) -> list[str]:

@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 # More labels than this are a measurement.
 MOST_CLASSES = 20
 # Words for the class without the event, whatever sorts last.
-NEGATIVE_WORDS = {
-    "0", "0.0", "-1", "-1.0", "-", "no", "n", "none", "never", "false", "f", "absent", "control",
-    "controls", "ctr", "ctrl", "healthy", "well", "normal", "negative", "neg", "not detected",
-    "undetected", "benign", "alive", "living", "survived", "survivor", "censored", "nonresponder",
-}  # fmt: skip
+_NEGATIVES = (
+    "0, 0.0, -1, -1.0, -, no, n, none, never, false, f, absent, control, controls, ctr, ctrl, "
+    "healthy, well, normal, negative, neg, not detected, undetected, benign, alive, living, "
+    "survived, survivor, censored, nonresponder"
+)
+NEGATIVE_WORDS = {*_NEGATIVES.split(", ")}
 
 
 @dataclass(frozen=True)
@@ -257,10 +258,10 @@ def _negatives_of(card: ScoreCard) -> list[str] | None:
 
 
 # Words that name outcomes.
-_OUTCOME_WORDS = {
-    "outcome", "class", "target", "label", "y", "diagnosis", "disease", "response", "result",
-    "case", "survived", "churn", "attrition", "default", *EVENT_WORDS,
-}  # fmt: skip
+_OUTCOME_WORDS = EVENT_WORDS | split_words(
+    "outcome class target label y diagnosis disease response result case survived churn attrition "
+    "default"
+)
 
 
 def read_labels(

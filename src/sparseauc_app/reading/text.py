@@ -34,9 +34,28 @@ _MARKS = (
 )
 # Those of pyarrow, and what UCI, SAS and pandas write.
 MISSING = (
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "N/A", "NA", "NULL", "NAN", "NaN", "n/a", "nan", "null", "?", ".", "<NA>",
-)  # fmt: skip
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "N/A",
+    "NA",
+    "NULL",
+    "NAN",
+    "NaN",
+    "n/a",
+    "nan",
+    "null",
+    "?",
+    ".",
+    "<NA>",
+)
 
 
 def read_text(
