@@ -1,6 +1,8 @@
 """A note to the paper's authors, two pages in ReScience's form, made from the stored results."""
 
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from string import Template
 
 from . import printed
 from .audit import DISCREPANCIES, about_scaling
@@ -18,87 +20,47 @@ from .theory.section import SLIPS
 def make_note(results: Results, facts: Mapping[str, str]) -> Report:
     """Claims, method, results, what was easy and what was difficult, and two questions."""
     claims = judge_claims(results)
-    sections: dict[str, list[Element]] = {
-        "Scope": [
-            Note(
-                "All methods of the paper were implemented anew from its text and from its "
-                "programs, and Tables I to V, Figures 1 to 4 and the constants of Theorems 1 and 2 "
-                "computed again. Proofs were read and checked with numbers. Being the first of its "
-                "kind is not judged."
-            )
-        ],
-        "Claims": [
-            Note(
-                f"{len({claim.quotation for claim, _ in claims} - {''})} sentences of the paper "
-                "can be measured; some have several readings. A claim holds where the 95 % "
-                "interval of the paired difference is above 0 against every rival, and does not "
-                "where it is below 0 against one. It is smaller than printed where the interval "
-                "contains 0 and excludes the printed difference, whose own error counts."
-            )
-        ],
-        "Method": [
-            Note(
-                "Everything was run twice: as the programs run (the published protocol), and with "
-                f"none of the {len(DISCREPANCIES)} differences between paper and programs that "
-                "can change a number (the corrected protocol: nested, stratified "
-                "cross-validation, nothing learned from test rows, exactly k columns, columns of "
-                f"the simulation with random signs). {results.request.preset.trials} draws of the "
-                f"simulation, {results.request.preset.real_trials} trials on the genes; "
-                f"computed at {facts.get('commit', 'a commit that is not known')}."
-            )
-        ],
-        "Results": _results(results, claims),
-        "What was easy": [
-            Note(
-                "The paper defines its task, its loss and its algorithm completely: SHT-AUC is "
-                "ten lines. The programs are public, with the gene data, and each rival follows "
-                "its own paper."
-            )
-        ],
-        "What was difficult": [
-            Note(
-                "The programs set no seed, so that only means can be compared. They differ from "
-                "the text in the step, in how many columns are kept, and in what is tuned on "
-                "which rows. No program computes a Jaccard index. The figures have no numbers "
-                f"beside them. {len(SLIPS)} places where statement and proof of the theory part "
-                "ways are listed with the report; most change a constant only."
-            )
-        ],
-        "Two questions": [
-            Note(
-                "1. Which seed, and which commit of the programs, made the printed numbers?\n\n"
-                "2. How was the Jaccard index computed? A part of the printed ones is below what "
-                "the printed F1 allows."
-            )
-        ],
-    }
+    preset = results.request.preset
+    template = files(__package__).joinpath("note.md").read_text(encoding="utf-8")
+    text = Template(template).substitute(
+        quotations=len({claim.quotation for claim, _ in claims} - {""}),
+        discrepancies=len(DISCREPANCIES),
+        trials=preset.trials,
+        real_trials=preset.real_trials,
+        commit=facts.get("commit", "a commit that is not known"),
+        results="\n\n".join(_results(results, claims)),
+        slips=len(SLIPS),
+    )
+    sections = []
+    for place, part in enumerate(text.split("## ")[1:]):
+        heading, _, body = part.partition("\n")
+        elements: list[Element] = [Note(body)]
+        if heading == "Results":
+            elements.append(headline(results))
+        sections.append(Section(f"note-{place}", heading, elements))
     return Report(
         "A note to the authors of “Stochastic Hard Thresholding Algorithms for AUC Maximization”",
         f"{CITATION}. Programs: {PROGRAMS}.",
-        [
-            Section(f"note-{place}", name, part)
-            for place, (name, part) in enumerate(sections.items())
-        ],
+        sections,
         is_wide=False,
     )
 
 
-def _results(results: Results, claims: Iterable[Judged]) -> list[Element]:
+def _results(results: Results, claims: Iterable[Judged]) -> list[str]:
     claims = list(claims)
-    elements: list[Element] = [Note(text) for text in agreement_words(results)]
-    elements.append(headline(results))
     agreed = dict.fromkeys(
         f"“{claim.quotation}”"
         for claim, verdicts in claims
         if all(verdict.kind == "holds" for verdict in verdicts.values())
     )
-    elements.append(Note(f"{count_verdicts(claims)} In every protocol hold: {'; '.join(agreed)}."))
+    texts = agreement_words(results)
+    texts.append(f"{count_verdicts(claims)} In every protocol hold: {'; '.join(agreed)}.")
     against: dict[Kind, str] = {"fails": "What did not hold", "smaller": "Smaller than printed"}
     for kind, words in against.items():
         if parts := list(_with_verdict(claims, kind)):
-            elements.append(Note(f"{words}. {' '.join(parts)}"))
+            texts.append(f"{words}. {' '.join(parts)}")
     why = [*about_signs(results), *about_scaling(results)]
-    return [*elements, Note(f"Why. {' '.join(why)}")] if why else elements
+    return [*texts, f"Why. {' '.join(why)}"] if why else texts
 
 
 def _with_verdict(claims: Iterable[Judged], kind: Kind) -> Iterable[str]:
