@@ -39,7 +39,7 @@ from .metrics import (
 )
 from .moments import Moments, moments_of
 from .moments.base import Quadratic
-from .moments.chunked import GatheredMoments, fits_whole, training_moments
+from .moments.chunked import GatheredMoments, TrainingMoments, fits_completely
 from .moments.pairs import PairMoments
 from .strata import Strata, StrataWarning, Weighting, class_weights
 from .survival import (
@@ -324,7 +324,7 @@ class Binary(Outcome):
         wide = d > _WIDE or d >= n
         if self.strata is not None:
             n_parts = sum(partition.n_parts for partition in plan.partitions)
-            wide |= not fits_whole(d, n_parts * len(self.strata))
+            wide |= not fits_completely(d, n_parts * len(self.strata))
         sets: list[Moments]
         if table is not chunks and wide:
             sets = [self.reweighted(weight).quadratic(table) for weight in plan.all_weights]
@@ -332,12 +332,12 @@ class Binary(Outcome):
         else:
             gathered = GatheredMoments(chunks, self.positive, plan.partitions, self.strata)
             parts = [*plan.training, plan.everything]
-            sets = [training_moments(gathered, some, solver=True) for some in parts]
+            sets = [TrainingMoments(gathered, some, solver=True) for some in parts]
         return TrainingSets(
             sets[:-1],
             sets[-1],
             gathered=gathered is not None,
-            read_again=gathered is not None and not gathered.whole,
+            read_again=gathered is not None and not gathered.is_complete,
         )
 
     def validate(

@@ -258,7 +258,7 @@ def find_paths(
         searches = list(lacking.values())
         missing = [search.missing for search in searches if search.missing is not None]
         if missing:
-            functools.reduce(operator.or_, missing).gather(single=restrictions.groups is None)
+            functools.reduce(operator.or_, missing).gather()
     return [paths[number] for number in range(len(training))]
 
 

@@ -32,8 +32,8 @@ from sparseauc.moments.chunked import (
     GatheredMoments,
     NotGathered,
     Partition,
+    TrainingMoments,
     chunked_moments,
-    training_moments,
 )
 
 EPS = np.finfo(np.float64).eps
@@ -127,12 +127,12 @@ def test_parts_are_merged_as_if_read_alone(home, readings):
         ([4], np.arange(200) % 2 == 1, np.ones(200)),
     ]:
         alone = class_moments(X[rows], positive[rows], w[rows])
-        merged = training_moments(gathered, parts)
+        merged = TrainingMoments(gathered, parts)
         assert_allclose(merged.means, alone.means, atol=1e-14)
         assert_allclose(merged.variances, alone.variances, atol=1e-13)
         assert_allclose(merged.columns(range(5)), alone.columns(range(5)), atol=1e-13)
         assert merged.varies[3] == (2 in parts or parts == [4])
-    assert training_moments(gathered, [0, 1]).delta[3] == 0.0
+    assert TrainingMoments(gathered, [0, 1]).delta[3] == 0.0
     assert chunks.n_passes == (1 if readings == "one reading" else 2)
 
 
@@ -157,7 +157,7 @@ def test_solvers_are_told_what_is_missing_of_h(monkeypatch, sparse):
     parts = (np.arange(100) % 2).astype(np.int16)
     chunks = TableInMemory(sp.csr_array(X)) if sparse else ArrayChunks(X, chunk_bytes=5000)
     gathered = GatheredMoments(chunks, positive, [Partition(parts, 2)])
-    moments, expected = training_moments(gathered, [0, 1], solver=True), class_moments(X, positive)
+    moments, expected = TrainingMoments(gathered, [0, 1], solver=True), class_moments(X, positive)
     some, others = np.array([2, 7, 5]), np.array([5, 11])
     with pytest.raises(NotGathered) as asked:
         moments.block(some, others)

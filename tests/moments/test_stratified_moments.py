@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sparseauc import ClassMoments, class_moments
 from sparseauc.chunks import TableInMemory
 from sparseauc.moments import moments_of
-from sparseauc.moments.chunked import GatheredMoments, Partition, training_moments
+from sparseauc.moments.chunked import GatheredMoments, Partition, TrainingMoments
 from sparseauc.strata import Strata
 
 
@@ -118,7 +118,7 @@ def test_training_folds_merged_are_those_computed_alone(problem, n_folds):
         if not len(divided.take(rows).with_both_classes(positive[rows])):
             continue
         alone = moments_of(X, positive, inside, divided)
-        merged = training_moments(gathered, [other for other in range(n_folds) if other != own])
+        merged = TrainingMoments(gathered, [other for other in range(n_folds) if other != own])
         assert merged.shares == pytest.approx(alone.shares)
         H = alone.columns(range(X.shape[1]))
         np.testing.assert_allclose(merged.delta, alone.delta, atol=1e-9)

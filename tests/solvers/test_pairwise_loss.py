@@ -576,23 +576,6 @@ def test_wildly_different_scales_change_units_only(storage):
     assert_allclose(same, value, rtol=1e-11)
 
 
-def test_what_rounding_leaves_of_a_fold_is_no_trouble():
-    """All but equal rows taken away: what is left of H may be negative by rounding."""
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        X = 1e3 + rng.normal(size=(30, 4))
-        X[:4] = X[0]
-        positive = np.arange(30) % 2 == 0
-        whole, part = (
-            class_moments(X[start:], positive[start:]).summary(range(4)) for start in (0, 4)
-        )
-        w, value = minimise_on_support(whole - part, range(4))
-        assert np.isfinite(w).all()
-        # δ and H are zero but for 1e3·eps and 1e3·eps·(deviation ≈ 1): nothing can be ranked, and
-        # rounding must not pretend otherwise.
-        assert_allclose(value, 1.0, atol=1e-3)
-
-
 @pytest.mark.parametrize(
     ("support", "message"),
     [

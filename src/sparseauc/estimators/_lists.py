@@ -388,7 +388,7 @@ def certify_quadratic(
     restrictions = restrictions.without_fixed(model.not_included_)
     coef = model.coef_[0]
     support = np.flatnonzero(coef)
-    gram = StandardisedGram(quadratic.carefully())
+    gram = StandardisedGram(quadratic)
     alpha = float(model.alpha)
     try:
         start = solve_on(gram.block(support, support), gram.delta[support], support, alpha)

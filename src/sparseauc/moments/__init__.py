@@ -73,7 +73,12 @@ def class_moments(
     if strata is not None:
         strata = strata if chunks is None else chunks.labels(strata, "strata")
         strata = Strata.of_classes(strata, positive, stratum_weights, weight)
-    return moments_of(X, positive, weight, strata)
+    unit = 1.0
+    if weight is not None:
+        weight, unit = scale_weights(weight)
+    moments = moments_of(X, positive, weight, strata)
+    moments.weight_unit = unit
+    return moments
 
 
 def moments_of(
@@ -88,11 +93,6 @@ def moments_of(
 
     For a solver, what was not gathered of chunks raises ``NotGathered``.
     """
-    if not isinstance(X, Chunks):
-        return table_moments(X, positive, weight, strata)
-    unit = 1.0
-    if weight is not None:
-        weight, unit = scale_weights(weight)
-    moments = chunked_moments(X, positive, weight, strata, solver=solver)
-    moments.weight_unit = unit
-    return moments
+    if isinstance(X, Chunks):
+        return chunked_moments(X, positive, weight, strata, solver=solver)
+    return table_moments(X, positive, weight, strata)

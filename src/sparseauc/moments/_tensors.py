@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from ..utils.arrays import explain_out_of_memory, import_torch, to_host
 from ..utils.types import Array, Indices
-from .cells import Cell
+from .cells import CellSums
 
 # Numbers centred at a time: a tile of double precision takes eight times as many bytes.
 _TILE_NUMBERS = {"cuda": 2**28, "cpu": 2**21}
 
 
-def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> Cell:
+def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> CellSums:
     """Moments of some rows, all of one class."""
     torch = import_torch()
     # Sums are taken about the first row: a column of one value has exactly that value as its mean.
@@ -25,14 +25,24 @@ def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> Cell:
     drift = torch.zeros_like(origin)
     for part, w in _tiles(X, rows, weight):
         part -= origin
-        drift += part.sum(dim=0) if w is None else w @ part
-    total = float(weight.sum()) if weight.size else float(rows.size)
+        drift += w @ part
+    total = float(weight.sum())
     mean = origin + drift / total
-    scatter, left, cross = _centred_sums(X, rows, weight, mean, columns)
+    index = beside(columns, X)
+    scatter, left = torch.zeros_like(mean), torch.zeros_like(mean)
+    cross = no_products(X, (columns.size, X.shape[1]))
+    for part, w in _tiles(X, rows, weight):
+        part -= mean
+        left += w @ part
+        part *= w.sqrt()[:, None]
+        scatter += (part * part).sum(dim=0)
+        if columns.size:
+            cross.addmm_(part.index_select(1, index).T, part)
     # What rounding left of the deviations' sum, which is zero in exact arithmetic.
     scatter -= left**2 / total
-    cross -= torch.outer(left[beside(columns, X)] / total, left)
-    return Cell(total, to_host(mean), to_host(scatter.clamp(min=0.0)), to_host(cross))
+    cross -= torch.outer(left[index] / total, left)
+    arrays = (to_host(one)[None] for one in (mean, scatter.clamp(min=0.0), cross))
+    return CellSums(np.array([total]), *arrays)
 
 
 def sum_products(
@@ -77,39 +87,17 @@ def add_products(
     indices = [[None if index is None else beside(index, X) for index in pair] for pair in wanted]
     for part, w in _tiles(X, rows, weight):
         part -= about
-        if w is not None:
-            part *= w.sqrt()[:, None]
+        part *= w.sqrt()[:, None]
         for (columns, others), total in zip(indices, totals, strict=True):
             if columns is not None and columns.numel():
                 right = part if others is None else part.index_select(1, others)
                 total.addmm_(part.index_select(1, columns).T, right)
 
 
-def _centred_sums(
-    X: Any, rows: Indices, weight: Array, mean: Any, columns: Indices
-) -> tuple[Any, Any, Any]:
-    """Σ w (x − mean)², Σ w (x − mean) and Σ w (x_c − mean_c)(x − mean), on the device."""
-    torch = import_torch()
-    index = beside(columns, X)
-    scatter, drift = torch.zeros_like(mean), torch.zeros_like(mean)
-    cross = no_products(X, (columns.size, X.shape[1]))
-    for part, w in _tiles(X, rows, weight):
-        part -= mean
-        drift += part.sum(dim=0) if w is None else w @ part
-        if w is not None:
-            part *= w.sqrt()[:, None]
-        scatter += (part * part).sum(dim=0)
-        if columns.size:
-            cross.addmm_(part.index_select(1, index).T, part)
-    return scatter, drift, cross
-
-
 def _tiles(X: Any, rows: Indices, weight: Array) -> Iterator[tuple[Any, Any]]:
     """Give some rows at a time in double precision, ours to change, and their weights."""
-    torch = import_torch()
     size = max(1, _TILE_NUMBERS.get(X.device.type, 2**21) // X.shape[1])
     for low in range(0, rows.size, size):
         chosen = rows[low : low + size]
-        w = beside(weight[low : low + size], X) if weight.size else None
         part = X.index_select(0, beside(chosen, X))
-        yield (part.double() if part.dtype != torch.float64 else part), w
+        yield part.double(), beside(weight[low : low + size], X)

@@ -18,12 +18,10 @@ from ..errors import InputError
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 
-# Rows of H computed at a time where many are needed.
-BATCH = 16
 # Numbers of rows of H that are kept whatever the lengths of the lists: 64 MiB.
 _KEPT_NUMBERS = 2**23
 # Numbers of H up to which all of it is standardised at once.
-WHOLE_NUMBERS = 2**20
+COMPLETE_NUMBERS = 2**20
 # Deviations whose squares keep their digits.
 _LEAST = 2.0**-505
 
@@ -39,21 +37,17 @@ class Quadratic(ABC):
     ----------
     precision : float
         Relative precision to which whole columns of H are computed. Blocks are of double precision.
-    is_whole : bool
+    is_complete : bool
         Whether all of H is at hand, and so little that it is standardised at once.
     """
 
     precision: float = float(np.finfo(np.float64).eps)
-    is_whole: bool = False
+    is_complete: bool = False
 
     @property
     @abstractmethod
     def centre(self) -> Array:
         """A point amid the rows, where scores are 0."""
-
-    def carefully(self) -> Quadratic:
-        """The same, with products about the mean, for certificates."""
-        return self
 
     @property
     @abstractmethod
@@ -106,7 +100,7 @@ class Quadratic(ABC):
         return varies
 
     def rounding(self) -> tuple[float, Array]:
-        """How far δ and H may be from those of the rows in exact arithmetic.
+        """How far δ and blocks of H may be from those of the rows in exact arithmetic.
 
         By default they are taken as they stand.
 
@@ -172,7 +166,7 @@ class StandardisedGram:
     deviations divided by.
 
     Rows of H that were fetched, and a block of it, are kept for the next question and the next
-    ridge. Where H is whole, what is kept is all of it, from the first question on. Where another
+    ridge. Where H is complete, what is kept is all of it, from the first question on. Where another
     pass over the rows of a table must gather a part of H, ``NotGathered`` is raised and all stays
     as it was: the search stops and goes on when the part is there. Estimates of what is missing
     would save readings: of 8000 columns, independent but for 30, k = 20, k = 50 and five folds take
@@ -237,8 +231,8 @@ class StandardisedGram:
 
     def fetch(self, columns: Indices) -> None:
         """Compute the rows of some columns that are not kept yet."""
-        if self.quadratic.is_whole:
-            self._keep_whole()
+        if self.quadratic.is_complete:
+            self._keep_all()
             return
         self._make_room(columns)
         wanted = columns[~self._is_known[columns]]
@@ -258,8 +252,8 @@ class StandardisedGram:
     def kept_block(self, columns: Indices, others: Indices | None = None) -> Array:
         """H of some columns among themselves, or with others that were asked for before; kept."""
         across = columns if others is None else others
-        if self.quadratic.is_whole:
-            self._keep_whole()
+        if self.quadratic.is_complete:
+            self._keep_all()
             part: Array = take(self.kept_rows, columns, across)
             return part
         new = columns[self._place[columns] < 0]
@@ -267,7 +261,7 @@ class StandardisedGram:
             self._add_to_block(new)
         return self._block[self._place[columns][:, None], self._place[across]]
 
-    def _keep_whole(self) -> None:
+    def _keep_all(self) -> None:
         """Compute all rows of H."""
         d = self.n_features
         if self._n_kept < d:

@@ -17,11 +17,11 @@ import copy
 import functools
 import operator
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,25 +30,14 @@ from ..errors import InputError
 from ..strata import Weighting, pair_shares
 from ..utils.files import write_atomically
 from ..utils.types import Array, Indices, Mask
-from .base import WHOLE_NUMBERS, Quadratic
+from .base import COMPLETE_NUMBERS, Quadratic
 
 # Version of the file layout written by ``ClassMoments.save``.
 _FORMAT = 2
-# Weights summed in another order differ by rounding: a remainder this small is none.
-_ROUNDING = 1e-9
 # Total weights whose products with squares of ordinary numbers keep their digits.
 _LIGHTEST = 2.0**-900
 # Bytes of a summary up to which it has all of H unless columns are named.
 _MOST_BYTES = 2**30
-
-
-class Cell(NamedTuple):
-    """Additive moments of the rows of one cell."""
-
-    weight: float
-    mean: Array  # (d,)
-    scatter: Array  # Σ w (x − mean)², (d,)
-    cross: Array  # Σ w (x_c − mean_c)(x − mean) of q columns c, (q, d)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,54 +72,30 @@ class CellSums:
         """Variance of each column, 0 without rows."""
         return self.scatter / np.where(self.weight > 0, self.weight, 1.0)[:, None]
 
-    def cells(self) -> Iterable[tuple[int, Cell]]:
-        """Go through the cells that have rows."""
-        for number in np.flatnonzero(self.weight).tolist():
-            yield (
-                number,
-                Cell(
-                    float(self.weight[number]),
-                    self.mean[number],
-                    self.scatter[number],
-                    self.cross[number],
-                ),
-            )
-
-    def add(self, number: int, cell: Cell, columns: Indices, sign: int = 1) -> None:
-        """Add (``sign=1``) or take away (``sign=-1``) rows of a cell, in place.
+    def add(self, other: CellSums, columns: Indices, first: int = 0) -> None:
+        """Add the rows of other cells, in place: to ours from the ``first`` on.
 
         Means are moved by their difference rather than recovered from raw sums, so that a large
         offset common to all rows costs no digits.
         """
-        old = float(self.weight[number])
-        weight = old + sign * cell.weight
-        if weight <= _ROUNDING * old:
-            for array in (self.weight, self.mean, self.scatter, self.cross):
-                array[number] = 0.0
-            return
-        share = sign * cell.weight / weight
-        gap = cell.mean - self.mean[number]
-        self.weight[number] = weight
-        self.mean[number] += share * gap
-        scatter = self.scatter[number]
-        cross = self.cross[number]
-        with np.errstate(over="ignore", invalid="ignore"):  # columns too large are refused by name
-            scatter += sign * cell.scatter
-            cross += sign * cell.cross
-            if old > 0:
-                # The between-parts term of a merge has weight n_a·n_b / (n_a + n_b); for a
-                # subtraction the rest plays the part of a, which gives the same expression with
-                # the sign of n_b.
-                scatter += old * share * gap**2
-                cross += np.outer(old * share * gap[columns], gap)
-        # What is left of a variance cannot be negative; rounding can make it so.
-        np.maximum(scatter, 0.0, out=scatter)
+        for number in np.flatnonzero(other.weight).tolist():
+            own = first + number
+            old = float(self.weight[own])
+            self.weight[own] += other.weight[number]
+            share = float(other.weight[number] / self.weight[own])
+            gap = other.mean[number] - self.mean[own]
+            self.mean[own] += share * gap
+            with np.errstate(over="ignore", invalid="ignore"):  # too large: refused by name
+                self.scatter[own] += other.scatter[number]
+                self.cross[own] += other.cross[number]
+                if old > 0:
+                    self.scatter[own] += old * share * gap**2
+                    self.cross[own] += np.outer(old * share * gap[columns], gap)
 
-    def combine(self, other: CellSums, columns: Indices, sign: int = 1) -> CellSums:
-        """Add or take away the rows of all cells."""
+    def merged(self, other: CellSums, columns: Indices) -> CellSums:
+        """Add the rows of as many other cells."""
         total = copy.deepcopy(self)
-        for number, cell in other.cells():
-            total.add(number, cell, columns, sign)
+        total.add(other, columns)
         return total
 
 
@@ -145,6 +110,7 @@ class Moments(Quadratic):
         Total sample weight of the positives and of the negatives: without weights, their numbers.
     shares : ndarray of shape (n_strata,)
         What each stratum counts, 1 in all.
+    cell_weights : ndarray of shape (n_cells,)
     cell_means, cell_variances : ndarray of shape (n_cells, d)
         Zeros for a cell without rows.
     varies : ndarray of bool of shape (d,)
@@ -152,17 +118,34 @@ class Moments(Quadratic):
     """
 
     def __init__(
-        self, weight: Array, shares: Array, means: Array, variances: Array, varies: Mask | None
+        self,
+        weight: Array,
+        shares: Array,
+        means: Array,
+        variances: Array,
+        *,
+        varies: Mask | None = None,
+        differences: Array | None = None,
+        n_terms: int = 8,
+        offsets: Array | None = None,
     ) -> None:
         positive, negative = weight.reshape(-1, 2).sum(axis=0).tolist()
         self.weights: tuple[float, float] = (positive, negative)
         self.shares = shares
+        self.cell_weights = weight
         self.cell_means = means
         self.cell_variances = variances
         if varies is None:
             varies = (variances > 0).any(axis=0) | (means[::2] != means[1::2]).any(axis=0)
         self.varies = varies
         self.n_features = means.shape[1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._differences: Array = means[1::2] - means[::2]
+        if differences is not None:
+            self._differences = differences
+        # Numbers added up for a moment, and how far from zero they lie besides deviations.
+        self._n_terms = n_terms
+        self._offsets = np.abs(means if offsets is None else offsets)
 
     @abstractmethod
     def within(self, columns: Indices, others: Indices | None = None) -> Array:
@@ -183,12 +166,11 @@ class Moments(Quadratic):
         """The columns of H that can be given, ascending."""
         return np.arange(self.n_features)
 
-    @cached_property
+    @property
     def differences(self) -> Array:
-        """δ_s of each stratum, of shape (n_strata, d)."""
+        """δ_s of each stratum, of shape (n_strata, d), as exact as can be."""
         self.check_both_classes()
-        differences: Array = self.cell_means[1::2] - self.cell_means[::2]
-        return differences
+        return self._differences
 
     def _by_class(self, values: Array) -> tuple[Array, Array]:
         """Means over the strata of numbers by cell, for each class."""
@@ -274,7 +256,7 @@ class Moments(Quadratic):
         return float(self.shares @ (1.0 + self.differences[:, support] @ values) ** 2 + spread)
 
     def rounding(self) -> tuple[float, Array]:
-        """How far δ and H may be from those of the rows in exact arithmetic.
+        """How far δ and blocks of H may be from those of the rows; see ``Quadratic``.
 
         Returns
         -------
@@ -284,28 +266,18 @@ class Moments(Quadratic):
             m products is off by m·eps/2 times the sum of their magnitudes, whatever the order, and
             that sum is at most the root of both sums of squares (Cauchy and Schwarz).
         """
-        terms, about = self._summands()
-        size = np.sqrt(self.cell_variances) + about
+        eps = Quadratic.precision
+        size = np.sqrt(self.cell_variances) + self._offsets
         magnitudes = size[::2] + size[1::2] + np.abs(self.differences)
         if self.shares.size == 1:
-            return (4.0 * terms + 32.0) * self.precision, 1.01 * magnitudes[0]
+            return (4.0 * self._n_terms + 32.0) * eps, 1.01 * magnitudes[0]
         # Sums over strata of products are at most the root of both sums of squares, and what
         # strata count is rounded itself.
-        unit = (8.0 * (terms + self.shares.size) + 64.0) * self.precision
+        unit = (8.0 * (self._n_terms + self.shares.size) + 64.0) * eps
         return unit, 1.01 * np.sqrt(self.shares @ magnitudes**2)
 
-    def _summands(self) -> tuple[int, Array]:
-        """Numbers added up for a moment, and how far from zero they lie besides deviations.
-
-        Those of a summary are taken as they stand.
-        """
-        return 8, np.abs(self.cell_means)
-
     def __add__(self, other: Moments) -> ClassMoments:
-        return self.summary().combine(other.summary(), 1)
-
-    def __sub__(self, other: Moments) -> ClassMoments:
-        return self.summary().combine(other.summary(), -1)
+        return self.summary()._combine(other.summary())
 
     def _check_columns(self, columns: npt.ArrayLike) -> Indices:
         index = np.asarray(columns, dtype=np.int64 if np.size(columns) == 0 else None)
@@ -323,7 +295,7 @@ class Moments(Quadratic):
 
 
 class ClassMoments(Moments):
-    """Moments of both classes as plain numbers: add, subtract, save, load.
+    """Moments of both classes as plain numbers: add, save, load.
 
     Attributes
     ----------
@@ -343,13 +315,9 @@ class ClassMoments(Moments):
     True
     """
 
-    def __init__(
-        self, sums: CellSums, column_index: Indices, weighting: Weighting = "pairs"
-    ) -> None:
-        shares = np.ones(1)
-        if sums.weight.size > 2:
-            shares = pair_shares(sums.weight.reshape(-1, 2).T, weighting)
-        super().__init__(sums.weight, shares, sums.mean, sums.variances, None)
+    def __init__(self, sums: CellSums, column_index: Indices, shares: Array | None = None) -> None:
+        shares = np.ones(1) if shares is None else shares
+        super().__init__(sums.weight, shares, sums.mean, sums.variances)
         self.sums = sums
         self._column_index = column_index
 
@@ -359,10 +327,10 @@ class ClassMoments(Moments):
         return self._column_index
 
     @property
-    def is_whole(self) -> bool:  # type: ignore[override]
+    def is_complete(self) -> bool:  # type: ignore[override]
         """Whether all of H was taken along."""
         d = self.n_features
-        return self.column_index.size == d and d**2 <= WHOLE_NUMBERS
+        return self.column_index.size == d and d**2 <= COMPLETE_NUMBERS
 
     @classmethod
     def merge(cls, parts: Iterable[Moments]) -> ClassMoments:
@@ -409,10 +377,11 @@ class ClassMoments(Moments):
         common = functools.reduce(np.intersect1d, [part.column_index for part in counted])
         strata = [vars(part.summary(common).sums) for part in counted]
         arrays = {f.name: np.concatenate([one[f.name] for one in strata]) for f in fields(CellSums)}
-        return cls(CellSums(**arrays), common, weighting)
+        sums = CellSums(**arrays)
+        return cls(sums, common, pair_shares(sums.weight.reshape(-1, 2).T, weighting))
 
-    def combine(self, other: ClassMoments, sign: int) -> ClassMoments:
-        """Add or take away the rows of other summaries."""
+    def _combine(self, other: ClassMoments) -> ClassMoments:
+        """Add the rows of another summary."""
         if self.n_features != other.n_features:
             raise InputError(
                 f"moments over {self.n_features} and {other.n_features} columns do not combine"
@@ -424,31 +393,15 @@ class ClassMoments(Moments):
                 "moments within strata are not merged: merge those of each stratum, and bring them "
                 "together with ClassMoments.of_strata"
             )
-        if sign < 0:
-            pairs = zip(("positive", "negative"), self.weights, other.weights, strict=True)
-            for name, mine, theirs in pairs:
-                if theirs > mine * (1 + _ROUNDING):
-                    raise InputError(
-                        f"cannot subtract {theirs:g} {name} rows from {mine:g}: not a part of these"
-                    )
-        sums = self.sums.combine(other.sums, self.column_index, sign)
-        return ClassMoments(sums, self.column_index)
+        return ClassMoments(self.sums.merged(other.sums, self.column_index), self.column_index)
 
     def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
         """Keep all columns of H, or some of those taken along."""
         if columns is None:
             return self
         index = np.unique(self._check_columns(columns))
-        sums = CellSums(
-            self.sums.weight,
-            self.sums.mean,
-            self.sums.scatter,
-            self.sums.cross[:, self._places(index)],
-        )
-        selected = copy.copy(self)
-        selected.sums = sums
-        selected._column_index = index
-        return selected
+        sums = replace(self.sums, cross=self.sums.cross[:, self._places(index)])
+        return ClassMoments(sums, index, self.shares)
 
     def _places(self, index: Indices) -> Indices:
         """Where products of columns are that were taken along."""
@@ -464,7 +417,7 @@ class ClassMoments(Moments):
 
     def within(self, columns: Indices, others: Indices | None = None) -> Array:
         """S₊ + S₋ of some columns with others, or with all."""
-        weight = np.where(self.sums.weight > 0, self.sums.weight, 1.0)
+        weight = np.where(self.cell_weights > 0, self.cell_weights, 1.0)
         factors = np.repeat(self.shares, 2) / weight
         places = self._places(columns)
         if others is None:
@@ -489,8 +442,7 @@ class ClassMoments(Moments):
                 shares = file["shares"]
                 index = file["column_index"]
                 _check_shapes(sums, index, shares.size)
-                moments = cls(sums, index)
-                moments.shares = shares
+                moments = cls(sums, index, shares)
                 moments._check_columns(index)
                 return moments
         except FileNotFoundError:
@@ -500,89 +452,28 @@ class ClassMoments(Moments):
             raise InputError(f"{os.fspath(path)} does not hold class moments: {error}") from error
 
 
-class RowsInCells(ABC):
-    """Rows divided into cells, wherever they are.
+class OnDemand(Moments):
+    """Moments of rows that are at hand: products of columns are computed when they are asked for.
 
     Attributes
     ----------
-    weight : ndarray of shape (n_cells,)
-    means, variances : ndarray of shape (n_cells, d)
-    differences : ndarray of shape (n_strata, d)
-        Of the means of the cells of each stratum, as exact as can be.
-    varies : ndarray of bool of shape (d,) or None
-        False for columns of one value, None where means and variances tell.
-    precision : float
-        Relative precision of products with all columns.
-    is_whole : bool
-        Whether all products are at hand.
-    carefully : bool
-        Whether products must be taken about the means.
+    weight_unit : float
+        What the weights were divided by: 1, or a power of two where they are huge or tiny.
     """
 
-    weight: Array
-    means: Array
-    variances: Array
-    differences: Array
-    varies: Mask | None = None
-    precision: float = Quadratic.precision
-    is_whole: bool = False
-    carefully: bool = False
+    weight_unit: float = 1.0
 
     @abstractmethod
-    def within(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
+    def _covariances(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
         """Covariances of columns with others, or all, of the cells times their factors, added."""
 
     @abstractmethod
     def sums(self, columns: Indices) -> CellSums:
         """Additive moments of the cells, with the products of some columns."""
 
-    @abstractmethod
-    def summands(self) -> tuple[int, Array]:
-        """Numbers added up for a moment, and how far from zero they lie besides deviations."""
-
-
-class OnDemand(Moments):
-    """Moments of rows that are at hand: products of columns are computed when they are asked for.
-
-    Parameters
-    ----------
-    rows : RowsInCells
-    shares : ndarray of shape (n_strata,)
-    weight_unit : float
-        What the weights were divided by: 1, or a power of two where they are huge or tiny.
-    """
-
-    def __init__(self, rows: RowsInCells, shares: Array, weight_unit: float = 1.0) -> None:
-        super().__init__(rows.weight, shares, rows.means, rows.variances, rows.varies)
-        self._rows = rows
-        self._factors = np.repeat(shares, 2)
-        self.weight_unit = weight_unit
-        self.precision = rows.precision
-
-    @property
-    def is_whole(self) -> bool:  # type: ignore[override]
-        """Whether all of H is at hand."""
-        return self._rows.is_whole and self.n_features**2 <= WHOLE_NUMBERS
-
-    @cached_property
-    def differences(self) -> Array:
-        """δ_s of each stratum, without the rounding of the means, which is that of their offset."""
-        self.check_both_classes()
-        return self._rows.differences
-
     def within(self, columns: Indices, others: Indices | None = None) -> Array:
         """S₊ + S₋ of some columns with others, in double precision, or with all columns."""
-        return self._rows.within(columns, others, self._factors)
-
-    def carefully(self) -> Moments:
-        """Give the same moments with all products taken about the means."""
-        careful = copy.copy(self)
-        careful._rows = copy.copy(self._rows)
-        careful._rows.carefully = True
-        return careful
-
-    def _summands(self) -> tuple[int, Array]:
-        return self._rows.summands()
+        return self._covariances(columns, others, np.repeat(self.shares, 2))
 
     def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
         """Numbers without rows, with the products of all columns or of some."""
@@ -600,11 +491,9 @@ class OnDemand(Moments):
                     "weights this large or small leave no numbers to merge: multiply all weights, "
                     "of these rows and others, by a constant"
                 )
-        sums = self._rows.sums(index)
+        sums = self.sums(index)
         sums = CellSums(sums.weight * unit, sums.mean, sums.scatter * unit, sums.cross * unit)
-        moments = ClassMoments(sums, index)
-        moments.shares = self.shares
-        return moments
+        return ClassMoments(sums, index, self.shares)
 
 
 def _check_shapes(sums: CellSums, index: Indices, n_strata: int) -> None:

@@ -13,7 +13,6 @@ import functools
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,8 @@ from ..strata import Strata
 from ..utils.arrays import is_tensor, to_host
 from ..utils.types import Array, Indices, Mask
 from . import _tensors
-from .cells import CellSums, OnDemand, RowsInCells
+from .base import COMPLETE_NUMBERS
+from .cells import CellSums, OnDemand
 from .passes import Cells, Products, Summaries
 
 # Bytes of cross products up to which those of all columns are gathered on the first reading.
@@ -34,8 +34,6 @@ _ALL_BYTES = 2**29
 _MOST_BYTES = 2**31
 # Bytes of rows of H up to which rows are gathered before they are asked for.
 _AHEAD_BYTES = 2**29
-# Variances of columns whose products may be summed in single precision.
-_ORDINARY = 1e-20, 1e20
 
 
 class NotGathered(Exception):
@@ -77,10 +75,10 @@ class NotGathered(Exception):
     def __bool__(self) -> bool:
         return bool(self.rows or self.block)
 
-    def gather(self, *, single: bool = False) -> None:
-        """Read the rows once for all that is missing; see ``GatheredMoments.gather``."""
+    def gather(self) -> None:
+        """Read the rows once for all that is missing."""
         assert self.source is not None
-        self.source.gather(self, single=single)
+        self.source.gather(self)
 
 
 @dataclass(frozen=True)
@@ -92,17 +90,17 @@ class Partition:
     weight: Array | None = None
 
 
-def fits_whole(n_features: int, n_parts: int) -> bool:
-    """Whether all of H in every part is gathered at once."""
+def fits_completely(n_features: int, n_parts: int) -> bool:
+    """Whether all of H in every part is gathered on the first reading."""
     return n_parts * 2 * n_features**2 * 8 <= _ALL_BYTES
 
 
 class GatheredMoments:
     """Moments of every part of the rows, and as much of H as passes over the rows have gathered.
 
-    With few columns the first pass gathers all of H (``whole``), if its ``products`` will be asked
-    for. With many, solvers ask for H among some columns, and for some of its rows; what all of them
-    lack is gathered in one further pass.
+    With few columns the first pass gathers all of H (``is_complete``), if its ``products`` will be
+    asked for. With many, solvers ask for H among some columns, and for some of its rows; what all
+    of them lack is gathered in one further pass.
 
     The parts of several partitions are numbered through. Where there are strata, all are divided by
     stratum. ``sums`` are the moments of both classes of each.
@@ -118,7 +116,7 @@ class GatheredMoments:
         products: bool = True,
     ) -> None:
         self.strata = strata
-        self.n_strata = 1 if strata is None else len(strata)
+        n_strata = 1 if strata is None else len(strata)
         self._chunks = chunks
         self._known: list[npt.NDArray[Any]] = []
         for partition in partitions:
@@ -127,18 +125,17 @@ class GatheredMoments:
             self._known.append(cell.astype(np.int32))
             if partition.weight is not None:
                 self._known.append(partition.weight)
-        counts = [2 * partition.n_parts * self.n_strata for partition in partitions]
+        counts = [2 * partition.n_parts * n_strata for partition in partitions]
         self._cells = Cells(counts, [partition.weight is not None for partition in partitions])
         self.n_rows, self.n_features = positive.size, chunks.shape[1]
-        self.whole = products and fits_whole(self.n_features, sum(counts) // 2)
-        held = np.arange(self.n_features if self.whole else 0)
+        self.is_complete = products and fits_completely(self.n_features, sum(counts) // 2)
+        held = np.arange(self.n_features if self.is_complete else 0)
         self.sums: CellSums = chunks.run(Summaries(self._cells, held), *self._known)
         # Products of some columns with all, those of each pass by cell, column and other; and the
         # pass of each column, −1 for none, and its number there.
         self._passes: list[Any] = []
         self._pass = np.full(self.n_features, -1)
         self._row = np.zeros(self.n_features, np.int64)
-        self._double = True  # whether all are of double precision
         self._add_rows(held, self.sums.cross)
         # Products of some columns among themselves, and the place of each there.
         self._block = np.empty((sum(counts), 0, 0))
@@ -150,12 +147,8 @@ class GatheredMoments:
         self._row[columns] = np.arange(columns.size)
         self._passes.append(products)
 
-    def gather(self, missing: NotGathered, *, single: bool = False) -> None:
-        """Read the rows once for what is missing of H.
-
-        Whole rows of H may be of single precision, as the table is, where they only tell which
-        columns to look at.
-        """
+    def gather(self, missing: NotGathered) -> None:
+        """Read the rows once for what is missing of H."""
         rows = np.array(sorted(self._with_rows_ahead(missing)), np.int64)
         block = np.setdiff1d(np.array(sorted(missing.block), np.int64), self._columns)
         if rows.size + block.size == 0:
@@ -173,21 +166,18 @@ class GatheredMoments:
                 f"{n_cells // 2} parts of the rows would fill the memory: choose among fewer "
                 "columns, give coarser strata, or leave groups out"
             )
-        single = single and self._chunks.dtype == np.float32 and self._ordinary
-        wanted = [(rows, None), (block, together)]
-        work = Products(self._cells, wanted, self.sums.mean, single)
+        work = Products(self._cells, [(rows, None), (block, together)], self.sums.mean)
         found = self._chunks.run(work, *self._known)
         if rows.size:
             self._add_rows(rows, found[0])
-            self._double &= is_tensor(found[0]) or not single
         if block.size:
             products = to_host(found[1])
             old = self._columns.size
-            whole = np.empty((n_cells, together.size, together.size))
-            whole[:, :old, :old] = self._block
-            whole[:, old:] = products
-            whole[:, :old, old:] = np.swapaxes(products[..., :old], -1, -2)
-            self._block = whole
+            larger = np.empty((n_cells, together.size, together.size))
+            larger[:, :old, :old] = self._block
+            larger[:, old:] = products
+            larger[:, :old, old:] = np.swapaxes(products[..., :old], -1, -2)
+            self._block = larger
             self._columns = together
             self._place[block] = np.arange(old, together.size)
 
@@ -202,13 +192,6 @@ class GatheredMoments:
         room -= len(known) + len(rows)
         ranked = sorted(ahead, key=lambda row: (missing.ahead[row], row))
         return rows | set(ranked[: max(room, 0)])
-
-    @cached_property
-    def _ordinary(self) -> bool:
-        """Whether squares of all columns keep their digits in single precision."""
-        variances = self.sums.variances.max(axis=0)
-        varying = variances[variances > 0]
-        return bool(np.all((varying > _ORDINARY[0]) & (varying < _ORDINARY[1])))
 
     def find(
         self, columns: Indices, others: Indices | None
@@ -225,7 +208,7 @@ class GatheredMoments:
             if missing.size == 0:
                 yield slice(None), self._block, self._place[columns], self._place[others]
                 return
-            if rows_missing.size or not self._double:
+            if rows_missing.size:
                 raise NotGathered(block=missing.tolist(), source=self)
         elif rows_missing.size:
             raise NotGathered(rows=rows_missing.tolist(), source=self)
@@ -234,62 +217,62 @@ class GatheredMoments:
             yield chosen, self._passes[number], self._row[columns[chosen]], others
 
 
-class GatheredRows(RowsInCells):
-    """Some parts of rows that are read in chunks.
+class TrainingMoments(OnDemand):
+    """Moments of some parts of rows that are read in chunks.
 
     What was not gathered before takes another pass; for a solver it raises ``NotGathered``.
     """
 
-    def __init__(self, gathered: GatheredMoments, parts: Sequence[int], *, solver: bool) -> None:
+    def __init__(
+        self, gathered: GatheredMoments, parts: Sequence[int], *, solver: bool = False
+    ) -> None:
         self._gathered, self._solver = gathered, solver
-        self.is_whole = gathered.whole
-        size = gathered.n_strata
+        strata, every = gathered.strata, gathered.sums
+        n_cells = 2 * (1 if strata is None else len(strata))
         none = np.empty(0, np.int64)
-        merged = CellSums.empty(2 * size, gathered.n_features)
+        merged = CellSums.empty(n_cells, gathered.n_features)
         # Parts are merged, and none is subtracted: a column that varies elsewhere only has no
         # variance here.
-        numbers = 2 * size * np.array(parts)[:, None] + np.arange(2 * size)
-        known = dict(gathered.sums.cells())
-        for row in numbers.tolist():
-            for number, of in enumerate(row):
-                if of in known:
-                    merged.add(number, known[of]._replace(cross=known[of].cross[:0]), none)
-        kept = np.arange(2 * size)
-        if gathered.strata is not None:  # strata without both classes count nothing
+        numbers = n_cells * np.array(parts)[:, None] + np.arange(n_cells)
+        for of in numbers:
+            arrays = every.weight[of], every.mean[of], every.scatter[of]
+            merged.add(CellSums(*arrays, np.zeros((n_cells, 0, gathered.n_features))), none)
+        kept = np.arange(n_cells)
+        shares = np.ones(1)
+        if strata is not None:  # strata without both classes count nothing
             both = merged.weight.reshape(-1, 2).min(axis=1) > 0
             if not both.any():
                 raise InputError("none of these strata holds rows of both classes")
             kept = kept[np.repeat(both, 2)]
-        self.weight = merged.weight[kept]
-        self.means = merged.mean[kept]
-        self.variances = merged.variances[kept]
-        self.differences = self.means[1::2] - self.means[::2]
-        # The cells that make up those merged, with weights, and means less those of the whole.
+            shares = strata.shares(merged.weight[kept].reshape(-1, 2).T)
+        super().__init__(
+            merged.weight[kept],
+            shares,
+            merged.mean[kept],
+            merged.variances[kept],
+            n_terms=4 * gathered.n_rows,  # rows and chunks
+        )
+        # The cells that make up those merged, with weights, and means less those of all together.
         numbers = numbers[:, kept]
-        counted = gathered.sums.weight[numbers] > 0
+        counted = every.weight[numbers] > 0
         self._members = numbers[counted]
         self._of = np.nonzero(counted)[1]
-        self._gaps = gathered.sums.mean[self._members] - self.means[self._of]
+        self._gaps = every.mean[self._members] - self.cell_means[self._of]
 
     @property
-    def shares(self) -> Array:
-        """What each stratum counts, 1 in all."""
-        strata = self._gathered.strata
-        return np.ones(1) if strata is None else strata.shares(self.weight.reshape(-1, 2).T)
-
-    def summands(self) -> tuple[int, Array]:
-        """Numbers added up for a moment, rows and chunks, and how far they lie from zero."""
-        return 4 * self._gathered.n_rows, np.abs(self.means)
+    def is_complete(self) -> bool:  # type: ignore[override]
+        """Whether all of H is at hand."""
+        return self._gathered.is_complete and self.n_features**2 <= COMPLETE_NUMBERS
 
     def sums(self, columns: Indices) -> CellSums:
         """Additive moments of the cells, with the products of some columns."""
-        every = np.eye(self.weight.size)
-        weight = self.weight
-        cross = [w * self.within(columns, None, one) for w, one in zip(weight, every, strict=True)]
-        return CellSums(weight, self.means, self.variances * weight[:, None], np.array(cross))
+        weight = self.cell_weights
+        each = zip(weight, np.eye(weight.size), strict=True)
+        cross = np.array([w * self._covariances(columns, None, one) for w, one in each])
+        scatter = self.cell_variances * weight[:, None]
+        return CellSums(weight, self.cell_means, scatter, cross)
 
-    def within(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
-        """Covariances of columns with others, or all, of the cells times their factors, added."""
+    def _covariances(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
         try:
             found = list(self._gathered.find(columns, others))
         except NotGathered as missing:
@@ -298,7 +281,7 @@ class GatheredRows(RowsInCells):
             missing.gather()
             found = list(self._gathered.find(columns, others))
         # What each member counts.
-        counts = (factors / np.where(self.weight > 0, self.weight, 1.0))[self._of]
+        counts = (factors / np.where(self.cell_weights > 0, self.cell_weights, 1.0))[self._of]
         weights = self._gathered.sums.weight[self._members]
         gaps = self._gaps if others is None else self._gaps[:, others]
         total: Array = ((counts * weights)[:, None] * self._gaps[:, columns]).T @ gaps
@@ -313,14 +296,6 @@ class GatheredRows(RowsInCells):
         return total
 
 
-def training_moments(
-    gathered: GatheredMoments, parts: Sequence[int], *, solver: bool = False
-) -> OnDemand:
-    """Moments of the rows of some parts."""
-    rows = GatheredRows(gathered, parts, solver=solver)
-    return OnDemand(rows, rows.shares)
-
-
 def chunked_moments(
     chunks: Chunks,
     positive: Mask,
@@ -333,4 +308,4 @@ def chunked_moments(
     """Moments of all rows of a table that is read in chunks; see ``GatheredMoments``."""
     everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
     gathered = GatheredMoments(chunks, positive, [everything], strata, products=products)
-    return training_moments(gathered, [0], solver=solver)
+    return TrainingMoments(gathered, [0], solver=solver)

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from .._validation import check_finite
 from ..chunks import Pass
 from ..utils.arrays import is_tensor
-from ..utils.types import Indices
+from ..utils.types import Array, Indices
 from . import _tensors
 from .cells import CellSums
-from .rows import Division, add_products, rows_in_cells
+from .rows import Division, add_products, moments_by_cell
 
 
 @dataclass(frozen=True)
@@ -58,32 +58,29 @@ class Summaries(Pass[CellSums]):
         if is_tensor(X):
             for number, rows, weight in self.cells.split(known):
                 cell = _tensors.moments_of(X, rows, weight, self.columns)
-                state.add(number, cell, self.columns)
+                state.add(cell, self.columns, number)
             return state
         for first, division in self.cells.divide(known):
-            table = rows_in_cells(X, division)
-            for number in np.flatnonzero(division.weight).tolist():
-                cell = table.moments_of(number, self.columns)
-                state.add(first + number, cell, self.columns)
+            for number, cell in moments_by_cell(X, division).of_cells(self.columns):
+                state.add(cell, self.columns, first + number)
         return state
 
     def merge(self, first: CellSums, second: CellSums) -> CellSums:
         """Merge cell by cell."""
-        return first.combine(second, self.columns)
+        return first.merged(second, self.columns)
 
 
 @dataclass(eq=False)
 class Products(Pass[list[Any]]):
     """Products of some columns with others in each cell, about known means.
 
-    ``wanted`` are columns and the others to multiply them with, None for all; where they are all,
-    products may be of ``single`` precision.
+    ``wanted`` are columns and the others to multiply them with, None for all. Of others, the
+    columns are the last.
     """
 
     cells: Cells
     wanted: Sequence[tuple[Indices, Indices | None]]
-    means: npt.NDArray[Any]
-    single: bool
+    means: Array
 
     def add(
         self, state: list[Any] | None, X: Any, start: int, *known: npt.NDArray[Any]
@@ -101,7 +98,8 @@ class Products(Pass[list[Any]]):
                 if columns.size and others is None and hasattr(X, "tocsr"):
                     _add_sparse(X[rows], weight, mean, columns, total)
                 elif columns.size:
-                    add_products(X, rows, weight, mean, columns, others, total)
+                    left = columns if others is None else slice(-columns.size, None)
+                    add_products(total, X, rows, mean, None, weight, others, left, slice(None))
         return state
 
     def _nothing(self, X: Any) -> list[Any]:
@@ -110,8 +108,7 @@ class Products(Pass[list[Any]]):
         for columns, others in self.wanted:
             width = X.shape[1] if others is None else others.size
             shape = len(self.means), columns.size, width
-            kind = np.float32 if others is None and self.single else np.float64
-            zeros.append(_tensors.no_products(X, shape) if is_tensor(X) else np.zeros(shape, kind))
+            zeros.append(_tensors.no_products(X, shape) if is_tensor(X) else np.zeros(shape))
         return zeros
 
     def merge(self, first: list[Any], second: list[Any]) -> list[Any]:
@@ -125,8 +122,8 @@ def _add_sparse(
     X: Any, weight: npt.NDArray[Any], mean: npt.NDArray[Any], columns: Indices, total: Any
 ) -> None:
     """Add Σ w (x_c − mean_c)(x − mean) of the rows of a CSR matrix, by way of their own means."""
-    division = Division.by_cell(np.zeros(weight.size, np.int32), weight, 1)
-    cell = rows_in_cells(X, division).moments_of(0, columns)
-    gap = cell.mean - mean
-    total += cell.cross
-    total += np.outer(cell.weight * gap[columns], gap)
+    division = Division.by_cell(np.zeros(weight.size, np.int32), weight, 2)
+    cell = moments_by_cell(X, division).sums(columns)
+    gap = cell.mean[0] - mean
+    total += cell.cross[0]
+    total += np.outer(cell.weight[0] * gap[columns], gap)

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.linalg.blas import dgemm, dsyrk, sgemm
 
 from .._validation import check_finite, read_only
 from ..errors import InputError
@@ -28,7 +27,7 @@ from ..strata import Strata
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 from .base import ColumnError
-from .cells import Cell, CellSums, OnDemand, RowsInCells
+from .cells import CellSums, OnDemand
 
 # Rows of a tile, at most: rounding grows with the number of terms in a row of additions, and tiles
 # are added up among themselves first. Not so in very many cells, which have few rows each.
@@ -42,6 +41,8 @@ _PRODUCT_NUMBERS = 2**21
 _NEAR = 32.0
 # Powers of two between which columns are multiplied in single precision.
 _ORDINARY = 2.0**-50, 2.0**50
+# More columns than this times others: products of a CSR table with all come cheaper.
+_FEW = 8
 # Exponents of weights that are taken as they are: their sums, and squares of these, are numbers.
 _ORDINARY_WEIGHTS = 200
 # Means by cell of a table in memory, at most; several such arrays are kept.
@@ -94,70 +95,98 @@ class Division:
         return apart
 
 
-class TableRows(RowsInCells):
-    """Rows of a table in memory."""
+class TableMoments(OnDemand):
+    """Moments of the rows of a table in memory.
 
-    # What rounding leaves of the means of deviations from the means, by cell.
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n, d)
+    division : Division
+    shares : ndarray of shape (n_strata,)
+    """
+
+    _X: Any
+    _division: Division
+    # What entries are measured from, by cell, and the mean that rounding leaves of them.
+    _about: Array
     _left: Array
-
-    def __init__(self, X: Any, division: Division) -> None:
-        self._X = X
-        self._division = division
-        self.weight = division.weight
-
-    @abstractmethod
-    def _centred(self, rows: slice, columns: Indices) -> Array:
-        """Some rows of some columns less the means of their cells, as a new array."""
 
     @abstractmethod
     def _with_all(self, columns: Indices, factors: Array) -> Array:
         """Covariances of columns with all, of the cells times their factors, added."""
 
     @abstractmethod
-    def _cross(self, number: int, columns: Indices) -> Array:
+    def _of_cell(self, number: int, columns: Indices) -> Array:
         """Covariances of columns with all, of one cell, in double precision."""
 
-    def moments_of(self, number: int, columns: Indices) -> Cell:
-        """Additive moments of one cell, with the products of some columns."""
-        weight = float(self.weight[number])
-        with np.errstate(over="ignore", invalid="ignore"):  # columns too large are refused by name
-            scatter = weight * self.variances[number]
-            cross = np.empty((0, scatter.size))
-            if columns.size:
-                cross = weight * self._cross(number, columns)
-        return Cell(weight, self.means[number], scatter, cross)
+    def of_cells(self, columns: Indices) -> Iterator[tuple[int, CellSums]]:
+        """Additive moments of each cell that has rows, with the products of some columns."""
+        for number in np.flatnonzero(self.cell_weights).tolist():
+            one = slice(number, number + 1)
+            weight = self.cell_weights[one]
+            with np.errstate(over="ignore", invalid="ignore"):  # too large: refused by name
+                cross = np.empty((1, 0, self.n_features))
+                if columns.size:
+                    cross = weight * self._of_cell(number, columns)[None]
+                scatter = weight * self.cell_variances[one]
+            yield number, CellSums(weight, self.cell_means[one], scatter, cross)
 
     def sums(self, columns: Indices) -> CellSums:
         """Additive moments of the cells, with the products of some columns."""
-        total = CellSums.empty(self.weight.size, self.means.shape[1], columns.size)
-        for number in np.flatnonzero(self.weight).tolist():
-            total.add(number, self.moments_of(number, columns), columns)
+        total = CellSums.empty(self.cell_weights.size, self.n_features, columns.size)
+        for number, cell in self.of_cells(columns):
+            total.add(cell, columns, number)
         return total
 
-    def within(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
-        """Covariances of columns with others, or all, of the cells times their factors, added."""
+    def _covariances(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
         if others is None:
             return self._with_all(columns, factors)
         index = np.unique(np.concatenate([columns, others]))
         first, second = np.searchsorted(index, columns), np.searchsorted(index, others)
-        symmetric = np.array_equal(columns, others)
-        counts = factors[self._division.cell] * self._division.share
+        right = None if np.array_equal(columns, others) else second
+        cell = self._division.cell
+        counts = factors[cell] * self._division.share
         total = np.zeros((columns.size, others.size))
-        for rows in _slices(counts.size, index.size, _PRODUCT_NUMBERS):
-            part = self._centred(rows, index)
-            part *= np.sqrt(counts[rows])[:, None]
-            left = part[:, first]
-            # NumPy multiplies an array by its own transpose at half the cost.
-            total += left.T @ (left if symmetric else part[:, second])
+        add_products(total, self._X, None, self._about, cell, counts, index, first, right)
         total -= (self._left[:, columns].T * factors) @ self._left[:, others]
         return total
 
 
-def _slices(n: int, width: int, most: int) -> Iterator[slice]:
-    """Rows of at most so many numbers at a time, but not too few."""
-    size = max(64, most // max(1, width))
+def add_products(
+    total: Array,
+    X: Any,
+    rows: Indices | None,
+    means: Array,
+    cell: npt.NDArray[Any] | None,
+    counts: Array,
+    index: Indices | None,
+    left: Indices | slice,
+    right: Indices | slice | None,
+) -> None:
+    """Add Σ w (x_c − mean_c)(x − mean) of some rows, or all, to a total.
+
+    ``means`` are of the cell of each row, or of the one that all are in. Of the columns in
+    ``index``, or of all, those at ``left`` are multiplied with those at ``right``, or among
+    themselves.
+    """
+    n, width = X.shape
+    if rows is not None:
+        n = rows.size
+    if index is not None:
+        width = index.size
+        means = means[..., index]
+    size = min(_TILE_ROWS, max(64, _PRODUCT_NUMBERS // max(1, width)))
     for low in range(0, n, size):
-        yield slice(low, low + size)
+        part = slice(low, low + size)
+        chosen = X[part if rows is None else rows[part]]
+        if index is not None:
+            chosen = chosen[:, index]
+        dense = chosen.toarray() if hasattr(chosen, "tocsr") else chosen
+        centred = dense - (means if cell is None else means[cell[part]])
+        centred *= np.sqrt(counts[part])[:, None]
+        first = centred[:, left]
+        # NumPy multiplies an array by its own transpose at half the cost.
+        total += first.T @ (first if right is None else centred[:, right])
 
 
 def check_means(X: Any, means: Array) -> None:
@@ -171,32 +200,46 @@ def check_means(X: Any, means: Array) -> None:
 # ------------------------------------------------------------------------------------ dense tables
 
 
-class DenseRows(TableRows):
-    """Rows of an array of shape (n, d)."""
+class DenseMoments(TableMoments):
+    """Moments of an array of shape (n, d)."""
 
-    def __init__(self, X: npt.NDArray[Any], division: Division) -> None:
-        super().__init__(X, division)
-        self._tile_rows = min(_TILE_ROWS, max(64, _TILE_NUMBERS // X.shape[1]))
+    def __init__(self, X: npt.NDArray[Any], division: Division, shares: Array) -> None:
+        self._X, self._division = X, division
+        cell, weight = division.cell, division.weight
+        n, d = X.shape
+        self._tile_rows = min(_TILE_ROWS, max(64, _TILE_NUMBERS // d))
         # Sums are taken about the first row of the cell: a column of one value then has exactly
         # that value as its mean.
-        rows = np.flatnonzero(division.cell >= 0)[::-1]
-        first = np.zeros(self.weight.size, np.int64)
-        first[division.cell[rows]] = rows  # so that the first comes last
+        rows = np.flatnonzero(cell >= 0)[::-1]
+        first = np.zeros(weight.size, np.int64)
+        first[cell[rows]] = rows  # so that the first comes last
         origin = X[first].astype(np.float64)
-        origin[self.weight == 0] = 0.0
+        origin[weight == 0] = 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             totals, _, reach = self._add_up(origin)
-            self.means = totals + origin
-            self._left, squares, _ = self._add_up(self.means)
-            self.variances = np.maximum(squares - self._left**2, 0.0)
-            self.differences = self.means[1::2] - self.means[::2]
+            means = totals + origin
+            left, squares, _ = self._add_up(means)
+            variances = np.maximum(squares - left**2, 0.0)
+            differences = means[1::2] - means[::2]
             # Without the rounding of the means, which is that of their offset.
-            self.differences += self._left[1::2] - self._left[::2]
-        self.varies = (reach > 0) | division.apart(origin)
+            differences += left[1::2] - left[::2]
+        super().__init__(
+            weight,
+            shares,
+            means,
+            variances,
+            varies=(reach > 0) | division.apart(origin),
+            differences=differences,
+            n_terms=min(n, _TILE_ROWS + 2 * (n // self._tile_rows) + 64)
+            if weight.size <= _MANY
+            else n,
+            offsets=left,
+        )
+        self._about, self._left = means, left
         # Columns of H come from products of numbers of this kind.
         self.precision = float(np.finfo(X.dtype).eps)
         ordinary = (reach > _ORDINARY[0]) & (reach < _ORDINARY[1]) | ~self.varies
-        self._kind = X.dtype if ordinary.all() else np.dtype(np.float64)
+        self._is_ordinary = X.dtype == np.float64 or bool(ordinary.all())
 
     def _add_up(self, about: Array) -> tuple[Array, Array, Array]:
         """Means of x − about and of its square in each cell, and the largest |x − about|."""
@@ -221,57 +264,34 @@ class DenseRows(TableRows):
         return sums[0], sums[1], reach
 
     @cached_property
-    def _far(self) -> bool:
-        """Whether products of X as it is would lose digits to an offset, or leave its range."""
-        pooled = self.weight @ self.variances / self.weight.sum()
-        far = np.abs(self.means).max(axis=0) > _NEAR * np.sqrt(pooled)
-        return bool(self._kind != self._X.dtype or (far & self.varies).any())
+    def _near(self) -> bool:
+        """Whether X can be multiplied as it is, without losing digits or leaving its range."""
+        pooled = self.cell_weights @ self.cell_variances / self.cell_weights.sum()
+        far = np.abs(self.cell_means).max(axis=0) > _NEAR * np.sqrt(pooled)
+        return self._is_ordinary and not (far & self.varies).any()
 
-    def summands(self) -> tuple[int, Array]:
-        """Numbers added up for a moment, and how far from zero they lie besides deviations."""
-        n, size = self._X.shape[0], self._tile_rows
-        centred = self.carefully or self._far
-        few = centred and self.weight.size <= _MANY
-        about = np.abs(self._left) + (0.0 if centred else np.abs(self.means))
-        return min(n, size + 2 * (n // size) + 64) if few else n, about
-
-    def _centred(self, rows: slice, columns: Indices) -> Array:
-        part: Array = self._X[rows][:, columns].astype(np.float64)
-        part -= self.means[:, columns][self._division.cell[rows]]
-        return part
-
-    def _cross(self, number: int, columns: Indices) -> Array:
+    def _of_cell(self, number: int, columns: Indices) -> Array:
         rows = self._division.members[number]
-        total = np.zeros((columns.size, self._X.shape[1]))
         share = self._division.share[rows]
-        unit = share[0] if (share == share[0]).all() else 1.0
-        counts = share[:0] if unit < 1.0 else share
-        add_products(self._X, rows, counts, self.means[number], columns, None, total)
-        total *= unit
-        left = self._left[number]
+        mean, left = self._about[number], self._left[number]
+        total = np.zeros((columns.size, self.n_features))
+        every = slice(None)
+        of, others = (every, None) if columns.size == self.n_features else (columns, every)
+        add_products(total, self._X, rows, mean, None, share, None, of, others)
         total -= np.outer(left[columns], left)
         return total
 
     def _with_all(self, columns: Indices, factors: Array) -> Array:
-        X, division = self._X, self._division
-        part = self._centred(slice(None), columns)
-        part *= (factors[division.cell] * division.share)[:, None]
-        thin = part.astype(self._kind, copy=False)
-        if self.carefully or self._far:
-            products = np.zeros((columns.size, X.shape[1]))
-            for low in range(0, X.shape[0], self._tile_rows):
-                rows = slice(low, low + self._tile_rows)
-                centred = X[rows] - self.means[division.cell[rows]]
-                products += thin[rows].T @ centred.astype(self._kind, copy=False)
-            about = self._left
-        else:
-            products = np.asarray(thin.T @ X, np.float64)
-            about = self.means + self._left
+        if not self._near:
+            return self._covariances(columns, np.arange(self.n_features), factors)
+        X, cell = self._X, self._division.cell
+        part = X[:, columns] - self._about[:, columns][cell]
+        part *= (factors[cell] * self._division.share)[:, None]
+        products = np.asarray(part.astype(X.dtype, copy=False).T @ X, np.float64)
         # Deviations from the means as they were rounded do not sum to zero: what is left of them
-        # was multiplied by all that X was not centred by.
+        # was multiplied by all of X.
         drifts = factors[:, None] * self._left[:, columns]
-        for product, drift in zip(products, drifts.T, strict=True):
-            product -= drift @ about
+        products -= drifts.T @ (self._about + self._left)
         return products
 
 
@@ -289,44 +309,6 @@ def add_powers(tile, cell, share, about, totals, squares, reach):  # type: ignor
                 total[j] += w * difference
                 square[j] += w * difference * difference
                 reach[j] = max(reach[j], abs(difference))
-
-
-def add_products(
-    X: Any,
-    rows: Indices,
-    weight: Array,
-    mean: Array,
-    columns: Indices,
-    others: Indices | None,
-    total: npt.NDArray[Any],
-) -> None:
-    """Add Σ w (x_c − mean_c)(x − mean) of some rows to a total, in its precision.
-
-    Of all x, or of some others, of which the columns are then the last.
-    """
-    q, width = total.shape
-    double = total.dtype == np.float64
-    symmetric = double and q == width
-    gemm = dgemm if double else sgemm
-    about = mean if others is None else mean[others]
-    for part in _slices(rows.size, width, _PRODUCT_NUMBERS):
-        chosen = X[rows[part]]
-        if others is not None:
-            chosen = chosen[:, others]
-        dense = chosen.toarray() if hasattr(chosen, "tocsr") else chosen
-        centred = dense.astype(np.float64, copy=False)  # rows that were picked are ours to change
-        centred -= about
-        if weight.size:
-            centred *= np.sqrt(weight[part])[:, None]
-        centred = centred.astype(total.dtype, copy=False)
-        # The transposes of row-major arrays are what BLAS takes, and are changed in place.
-        if symmetric:
-            dsyrk(1.0, centred.T, beta=1.0, c=total.T, overwrite_c=1)
-        else:
-            left = centred[:, columns] if others is None else centred[:, width - q :]
-            gemm(1.0, centred.T, left.T, trans_b=1, beta=1.0, c=total.T, overwrite_c=1)
-    if symmetric:  # the lower triangle alone is kept up to date
-        total[:] = np.tril(total) + np.tril(total, -1).T
 
 
 # ----------------------------------------------------------------------------------- sparse tables
@@ -348,28 +330,22 @@ class CSR(NamedTuple):
         return cls(read_only(X.data), read_only(X.indices), read_only(X.indptr))
 
 
-class CSRRows(TableRows):
-    """Rows of a CSR matrix or array; nothing of size n × d is made."""
+class CSRMoments(TableMoments):
+    """Moments of a CSR matrix or array; nothing of size n × d is made."""
 
-    def __init__(self, X: Any, division: Division) -> None:
-        if not X.has_canonical_format:  # entries that are stored twice are summed in a copy
-            X = X.copy()
-            X.sum_duplicates()
-        super().__init__(X, division)
+    def __init__(self, X: Any, division: Division, shares: Array) -> None:
         table = CSR.view(X)
-        cell, share = division.cell, division.share
-        shape = self.weight.size, X.shape[1]
+        cell, share, weight = division.cell, division.share, division.weight
+        shape = weight.size, X.shape[1]
         counts = np.zeros(shape, np.int64)
-        first, spread, totals, stored = np.zeros((4, *shape))
+        first, spread, totals, stored, squares = np.zeros((5, *shape))
         _look(table, cell, share, counts, first, spread, totals, stored)
-        self._most = int(counts.sum(axis=0).max())  # entries of a column, at most
-        some = self.weight > 0
-        sizes = np.bincount(cell[cell >= 0], minlength=self.weight.size)
+        some = weight > 0
+        sizes = np.bincount(cell[cell >= 0], minlength=weight.size)
         self._full = counts == sizes[:, None]
         stored[self._full] = 1.0
         # A column with a gap also holds zeros: one stored value other than zero makes it vary.
         constant = (spread == 0) & (self._full | (first == 0))
-        self.varies = ~constant.all(axis=0) | division.apart(first)
         # A column without gaps may lie far from zero: its entries are then taken less the first.
         # One with gaps deviates about as far as its values go, and its zeros stay free.
         origin = first[np.argmax(some)]
@@ -377,47 +353,47 @@ class CSRRows(TableRows):
         far = self._full.all(axis=0) & (np.abs(origin) > _NEAR * widest)
         shift = np.where(far, origin, 0.0)
         if far.any():
-            data = table.data - shift[table.indices]
-            table = CSR(read_only(data), table.indices, table.indptr)
-            self._X = sp.csr_array(tuple(table), shape=X.shape)
-        self._table = table
+            table = table._replace(data=read_only(table.data - shift[table.indices]))
         with np.errstate(over="ignore", invalid="ignore"):
             # The means of the entries as they are taken.
-            self._near = np.where(some[:, None], totals + (first - shift) * stored, 0.0)
-            self.means = self._near + np.where(some[:, None], shift, 0.0)
-            self.differences = self._near[1::2] - self._near[::2]
-            squares = np.zeros(shape)
-            _add_squares(table, cell, share, self._near, squares)
-            # Entries that are not stored are zeros, each (0 − mean)² away.
-            self.variances = squares + (1.0 - stored) * self._near**2
+            about = np.where(some[:, None], totals + (first - shift) * stored, 0.0)
+            _add_squares(table, cell, share, about, squares)
+            super().__init__(
+                weight,
+                shares,
+                about + np.where(some[:, None], shift, 0.0),
+                # Entries that are not stored are zeros, each (0 − mean)² away.
+                squares + (1.0 - stored) * about**2,
+                varies=~constant.all(axis=0) | division.apart(first),
+                differences=about[1::2] - about[::2],
+                n_terms=int(counts.sum(axis=0).max()),
+                offsets=about,
+            )
+        self._X = sp.csr_array(tuple(table), shape=X.shape) if far.any() else X
+        self._division = division
+        self._table = table
+        self._about = about
         self._left = np.broadcast_to(0.0, shape)
 
-    def summands(self) -> tuple[int, Array]:
-        """Numbers added up for a moment, and how far from zero they lie besides deviations."""
-        return self._most, np.abs(self._near)
+    def _covariances(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
+        if others is not None and others.size > _FEW * columns.size:
+            return self._with_all(columns, factors)[:, others]
+        return super()._covariances(columns, others, factors)
 
-    def _centred(self, rows: slice, columns: Indices) -> Array:
-        every = len(range(*rows.indices(self._X.shape[0]))) == self._X.shape[0]
-        chosen = self._X if every else self._X[rows]  # a slice of CSR is a copy
-        part: Array = chosen[:, columns].toarray().astype(np.float64, copy=False)
-        part -= self._near[:, columns][self._division.cell[rows]]
-        return part
-
-    def _cross(self, number: int, columns: Indices) -> Array:
-        return self._with_all(columns, np.eye(1, self.weight.size, number)[0])
+    def _of_cell(self, number: int, columns: Indices) -> Array:
+        return self._with_all(columns, np.eye(1, self.cell_weights.size, number)[0])
 
     def _with_all(self, columns: Indices, factors: Array) -> Array:
         unique, inverse = np.unique(columns, return_inverse=True)
-        place = np.full(self._X.shape[1], -1, np.int64)
+        place = np.full(self.n_features, -1, np.int64)
         place[unique] = np.arange(unique.size)
-        shift = np.where(self._full[:, unique], self._near[:, unique], 0.0)
-        division = self._division
+        shift = np.where(self._full[:, unique], self._about[:, unique], 0.0)
+        cell = self._division.cell
+        counts = factors[cell] * self._division.share
         products: Array = np.zeros((unique.size, place.size))
         sums = np.zeros(shift.shape)
-        counts = factors[division.cell] * division.share
-        _multiply(self._table, division.cell, counts, place, shift, products, sums)
-        for product, drift in zip(products, sums.T, strict=True):
-            product -= drift @ self._near
+        _multiply(self._table, cell, counts, place, shift, products, sums)
+        products -= sums.T @ self._about
         return products if np.array_equal(unique, columns) else products[inverse]
 
 
@@ -477,18 +453,16 @@ def _multiply(table, cell, weight, place, shift, products, sums):  # type: ignor
                     product[table.indices[s]] += factor * np.float64(table.data[s])
 
 
-def rows_in_cells(X: Any, division: Division) -> TableRows:
-    """Rows of a table in memory, an array or a CSR matrix."""
-    return CSRRows(X, division) if hasattr(X, "tocsr") else DenseRows(X, division)
+def moments_by_cell(X: Any, division: Division, shares: Array | None = None) -> TableMoments:
+    """Moments of an array or a CSR matrix; by default all strata count the same."""
+    kind = CSRMoments if hasattr(X, "tocsr") else DenseMoments
+    return kind(X, division, np.ones(division.weight.size // 2) if shares is None else shares)
 
 
 def table_moments(
     X: Any, positive: Mask, weight: Array | None = None, strata: Strata | None = None
 ) -> OnDemand:
     """Moments of the rows of a table in memory that was checked."""
-    unit = 1.0
-    if weight is not None:
-        weight, unit = scale_weights(weight)
     n, d = X.shape
     code = np.zeros(n, np.int32)
     shares = np.ones(1)
@@ -503,9 +477,10 @@ def table_moments(
             )
     cell = np.where(code >= 0, 2 * code + ~positive, np.int32(-1))
     division = Division.by_cell(cell, weight, 2 * shares.size)
-    rows = rows_in_cells(X.tocsr() if hasattr(X, "tocsr") else np.asarray(X), division)
-    check_means(X, rows.means)
-    return OnDemand(rows, shares, unit)
+    table = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    moments = moments_by_cell(table, division, shares)
+    check_means(X, moments.cell_means)
+    return moments
 
 
 def scale_weights(weight: Array) -> tuple[Array, float]:

@@ -51,7 +51,7 @@ import scipy.linalg
 from scipy.optimize import minimize_scalar
 
 from ..errors import InputError
-from ..moments.base import BATCH, StandardisedGram
+from ..moments.base import StandardisedGram
 from ..utils.types import Array, Indices, Mask
 from ._perspective import EPS, Relaxed, ascend, cholesky, enumerate_supports, prove, relax
 from .exchange import Solution
@@ -163,7 +163,7 @@ class Problem:
         self.k = k
         self.alpha = alpha
         self.delta = gram.delta[columns]
-        H = _rows(gram, columns, columns)
+        H = gram.block(columns, columns)
         self.H = (H + H.T) / 2
         self.rounding = _Rounding(gram, alpha, columns, columns.size)
         reserve = self.rounding.reserve
@@ -478,8 +478,8 @@ def _screen_wide(
     if included.size:
         kept = (rounding.ridge - 4 * rounding.reserve)[: included.size]
         halves = _halves(
-            shifted(_rows(gram, included, included), kept),
-            _rows(gram, included, free),
+            shifted(gram.block(included, included), kept),
+            gram.block(included, free),
             gram.delta[included],
         )
         if halves is None:
@@ -494,7 +494,7 @@ def _screen_wide(
     bound = -np.inf
     terms = np.zeros(free.size)
     for _ in range(_WIDE_ROUNDS):
-        new = _rows(gram, free[joining], free) - half[:, joining].T @ half
+        new = gram.block(free[joining], free) - half[:, joining].T @ half
         new[np.arange(joining.size), joining] += 2 * reserve[joining]
         rows = np.vstack([rows, new])
         active = np.concatenate([active, joining])
@@ -581,7 +581,7 @@ def _candidate(gram: StandardisedGram, solution: Solution, alpha: float) -> _Can
     support, coef, _ = solution
     rounding = _Rounding(gram, alpha, support, support.size)
     error = rounding.of_objective(coef, np.arange(support.size))
-    H = _rows(gram, support, support)
+    H = gram.block(support, support)
     value = _objective(H, gram.delta[support], alpha, coef)
     return _Candidate(solution, value - error, value + error)
 
@@ -591,11 +591,3 @@ def shifted(matrix: Array, shift: Array | float) -> Array:
     copy = matrix.copy()
     copy.flat[:: matrix.shape[0] + 1] += shift
     return copy
-
-
-def _rows(gram: StandardisedGram, columns: Indices, among: Indices) -> Array:
-    """Rows of H, few at a time: a gram of many columns keeps few."""
-    rows = np.empty((columns.size, among.size))
-    for low in range(0, columns.size, BATCH):
-        rows[low : low + BATCH] = gram.rows(columns[low : low + BATCH])[:, among]
-    return rows
