@@ -231,8 +231,8 @@ class Limits:
         both = np.intersect1d(fixed, missing)
         if both.size:
             raise InputError(
-                f"always_include names {columns.label(int(both[0]))}, whose column of H the moments "
-                "do not carry"
+                f"always_include names {columns.label(int(both[0]))}, whose column of H the "
+                "moments do not carry"
             )
         if excluded.size == n_features:
             raise InputError("exclude names every column: none is left to choose")
