@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sparseauc.utils.text import spreadsheet_safe
+
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from pandas import DataFrame
 
     from sparseauc.metrics import AUCInterval
 
@@ -130,6 +133,11 @@ def calibration_text(check: CalibrationCheck) -> str:
         f"0, positives are more common than predicted), {slope}; observed "
         f"{100 * check.observed:.1f} %, predicted {100 * check.expected:.1f} %"
     )
+
+
+def for_spreadsheets(frame: DataFrame) -> DataFrame:
+    """Return a frame of whose texts and names a spreadsheet executes none."""
+    return frame.map(spreadsheet_safe).rename(columns=spreadsheet_safe)
 
 
 def make_environment(package: str, *, escape: bool = True) -> Environment:

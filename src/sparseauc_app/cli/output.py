@@ -1,7 +1,5 @@
 """Output of the commands: files, tables on the terminal, and a progress bar."""
 
-import csv
-import io
 import json
 import os
 import tempfile
@@ -18,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sparseauc.utils.files import refuse_special, write_whole
-from sparseauc.utils.text import either, printable, spreadsheet_safe
+from sparseauc.utils.text import either, printable
 
 from ..formatting import point_row, short_list_row
 from ..scorecard import ScoreCard
@@ -86,27 +84,6 @@ def write_outputs(contents: Mapping[Path, bytes]) -> list[str]:
     except OSError as error:
         reason = error.strerror or error
         raise OutputError(f"cannot write {error.filename}: {reason}") from error
-
-
-def csv_bytes(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> bytes:
-    """Return rows as delimited text, of which a spreadsheet computes nothing."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerows(map(spreadsheet_safe, row) for row in rows)
-    return text.getvalue().encode()
-
-
-def workbook_bytes(rows: Iterable[Iterable[Any]]) -> bytes:
-    """Return rows as an Excel file of one sheet, of which nothing is computed."""
-    import openpyxl
-
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("scores")
-    for row in rows:
-        sheet.append([spreadsheet_safe(cell) for cell in row])
-    content = io.BytesIO()
-    book.save(content)
-    return content.getvalue()
 
 
 def finish(

@@ -13,6 +13,7 @@ from . import _options as options
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import pandas as pd
 
     from ..reading import Source
     from ..scorecard import ScoreCard
@@ -68,6 +69,7 @@ def predict_command(
     check_suffix(out, "--out", (".csv", ".tsv", ".parquet", ".pq", ".xlsx"))
     with progress(f"Reading {table.name}"):
         import numpy as np
+        import pandas as pd
 
         from ..model_files import load_model
         from ..reading.scoring import score_rows
@@ -79,13 +81,13 @@ def predict_command(
         scores = found.scores
         cut = _threshold_of(card, risk)
         name, rows = _row_names(source, card)
-        predicted = np.where(scores > cut, card.positive, card.negative)
-        columns = {name: rows, card.score_name: _with_gaps(scores, scores)}
+        frame = pd.DataFrame({name: rows, card.score_name: scores})
         if card.calibration is not None:
-            columns["risk"] = _with_gaps(card.probabilities(scores), scores)
+            frame["risk"] = card.probabilities(scores)
         if card.times is None:
-            columns["label"] = _with_gaps(predicted, scores)
-    content = _format_scores(columns, ".csv" if out is None else out.suffix.lower())
+            labels = np.where(scores > cut, card.positive, card.negative)
+            frame["label"] = pd.Series(labels, dtype=object).mask(np.isnan(scores), None)
+    content = _format_scores(frame, ".csv" if out is None else out.suffix.lower())
     notes = [*source.notes, *found.notes]
     warnings = [*found.warnings, *_warn_of_gaps(scores)]
 
@@ -123,26 +125,16 @@ def _row_names(source: Source, card: ScoreCard) -> tuple[str, list[Any]]:
     return "row", list(range(1, source.n_rows + 1))
 
 
-def _with_gaps(values: npt.NDArray[Any], scores: npt.NDArray[np.float64]) -> list[Any]:
-    """The values of rows that have a score, None for the others."""
-    import numpy as np
-
-    lacking = np.isnan(scores).tolist()
-    return [None if gap else value for value, gap in zip(values.tolist(), lacking, strict=True)]
-
-
-def _format_scores(columns: dict[str, list[Any]], suffix: str) -> bytes:
+def _format_scores(frame: pd.DataFrame, suffix: str) -> bytes:
     """Return the contents of a file of scores."""
+    from ..formatting import for_spreadsheets
+
+    content = io.BytesIO()
     if suffix in (".parquet", ".pq"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        buffer = io.BytesIO()
-        pq.write_table(pa.table(columns), buffer)
-        return buffer.getvalue()
-    from .output import csv_bytes, workbook_bytes
-
-    lines = zip(*columns.values(), strict=True)
-    if suffix == ".xlsx":
-        return workbook_bytes([columns, *lines])
-    return csv_bytes([columns, *lines], "\t" if suffix == ".tsv" else ",")
+        frame.to_parquet(content, index=False)
+    elif suffix == ".xlsx":
+        for_spreadsheets(frame).to_excel(content, sheet_name="scores", index=False)
+    else:
+        delimiter = "\t" if suffix == ".tsv" else ","
+        for_spreadsheets(frame).to_csv(content, sep=delimiter, index=False, lineterminator="\n")
+    return content.getvalue()

@@ -11,9 +11,7 @@ from urllib.parse import quote
 import numpy as np
 from markupsafe import Markup, escape
 
-from sparseauc.utils.text import spreadsheet_safe
-
-from ..formatting import make_environment
+from ..formatting import for_spreadsheets, make_environment
 from . import drawing
 from .elements import Listing, Report
 
@@ -57,8 +55,7 @@ def columns(listing: Listing) -> list[Column]:
 
 def to_csv(listing: Listing) -> str:
     """Write a table with all its digits, of which a spreadsheet computes nothing."""
-    safe = listing.frame.map(spreadsheet_safe).rename(columns=spreadsheet_safe)
-    text: str = safe.to_csv(index=False, lineterminator="\n")
+    text: str = for_spreadsheets(listing.frame).to_csv(index=False, lineterminator="\n")
     return text
 
 
