@@ -236,8 +236,18 @@ class ROCBandDisplay:
 
     Notes
     -----
-    :func:`~sparseauc.performance.roc_band` describes the bands. Use rows that were not used for
-    fitting: otherwise curve, band and interval are optimistic.
+    Both bands have at least the stated coverage, for any continuous scores and any number of rows.
+    Let c be the threshold with false positive rate t. The number of negatives above c bounds c by
+    two negative scores; the numbers of positives above these bound the true positive rate at t. The
+    classes are independent, so each takes the square root of the level.
+
+    *Pointwise*: the number of negatives above c is binomial, and the limits for the positives are
+    those of Clopper and Pearson.
+
+    *Simultaneous*: both distribution functions lie everywhere within Massart's bound √(log(2/a)/2n)
+    of the empirical ones, so the whole true curve lies in the band.
+
+    Use rows that were not used for fitting: otherwise curve, band and interval are optimistic.
 
     Examples
     --------
