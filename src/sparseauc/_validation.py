@@ -95,6 +95,14 @@ def check_numbers(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
     return column
 
 
+def label_rows(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
+    """Return labels of any kind, such as groups, one for each row."""
+    labels = np.asarray(values)
+    if labels.shape != (n_rows,):
+        raise InputError(f"{name} must label each of the {n_rows} rows, got shape {labels.shape}")
+    return labels
+
+
 def check_scores(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
     """Return scores, one for each row."""
     shape = np.asarray(values).shape
@@ -157,12 +165,7 @@ class CountedRows:
         """Take what was given for every row, such as its group; None if nothing was."""
         if values is None or self.are_all:
             return values
-        array = np.asarray(values)
-        if array.shape != (self.n_given,):
-            raise InputError(
-                f"{name} must label each of the {self.n_given} rows, got shape {array.shape}"
-            )
-        return array[self.index]
+        return label_rows(values, self.n_given, name)[self.index]
 
     def number_splits(self, cv: Any) -> Any:
         """Number the rows of given splits as these rows; leave splitters and numbers of folds."""

@@ -11,8 +11,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_random_state
 
+from ._validation import label_rows
 from .defaults import FOLDS, MOST_REPEATS, VALIDATED_ROWS
-from .errors import FoldsError, InputError
+from .errors import FoldsError
 from .moments.chunked import Partition
 from .strata import Strata
 from .utils.types import Array, Indices, Mask
@@ -238,11 +239,7 @@ def _cells_to_divide(strata: Strata, positive: Mask, n_folds: int) -> Indices:
 
 def groups_by_class(groups: Any, positive: Mask) -> list[int]:
     """Number of groups with negative rows, and with positive ones."""
-    groups = np.asarray(groups)
-    if groups.shape != positive.shape:
-        raise InputError(
-            f"groups must label each of the {positive.size} rows, got shape {groups.shape}"
-        )
+    groups = label_rows(groups, positive.size, "groups")
     return [np.unique(groups[positive == side]).size for side in (False, True)]
 
 

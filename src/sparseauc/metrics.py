@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
-from ._validation import check_each_class_weighs, check_labels, check_scores, check_weights
+from ._validation import (
+    check_each_class_weighs,
+    check_labels,
+    check_scores,
+    check_weights,
+    label_rows,
+)
 from .errors import InputError
 from .strata import Strata, Weighting, sum_variance
 from .utils.jit import kernel
@@ -318,10 +324,7 @@ def number_groups(groups: ArrayLike | None, n_rows: int) -> Indices | None:
     """Number groups of related rows; None where there are none."""
     if groups is None:
         return None
-    labels = np.asarray(groups)
-    if labels.shape != (n_rows,):
-        raise InputError(f"groups must label each of the {n_rows} rows, got shape {labels.shape}")
-    return np.unique(labels, return_inverse=True)[1]
+    return np.unique(label_rows(groups, n_rows, "groups"), return_inverse=True)[1]
 
 
 def area_interval(area: float, error: float, disjoint: int, confidence: float) -> AUCInterval:

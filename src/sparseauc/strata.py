@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from ._validation import is_missing
+from ._validation import is_missing, label_rows
 from .errors import InputError
 from .utils.text import listed
 from .utils.types import Array, Indices, Mask
@@ -49,11 +49,7 @@ class Strata:
     @classmethod
     def encode(cls, labels: Any, n_rows: int, weighting: Weighting = "pairs") -> Self:
         """Number the strata of rows, whose labels are anything but missing values."""
-        values = np.asarray(labels)
-        if values.shape != (n_rows,):
-            raise InputError(
-                f"strata must label each of the {n_rows} rows, got shape {values.shape}"
-            )
+        values = label_rows(labels, n_rows, "strata")
         _check_none_missing(values)
         if values.dtype.kind == "O":
             number = {name: at for at, name in enumerate(sorted(set(values.tolist()), key=str))}

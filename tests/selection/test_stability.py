@@ -40,9 +40,7 @@ def small():
 def result_with(n_pairs=50, k=5, n_free=100, n_forced=0):
     """A result of which only the numbers that bounds depend on matter."""
     nothing, none = np.zeros(n_free), np.empty(0, np.int64)
-    return StabilityResult(
-        nothing, nothing, k, n_pairs, n_free, n_forced, none, none, np.empty((0, 0))
-    )
+    return StabilityResult(nothing, k, n_pairs, n_free, n_forced, none, none, np.empty((0, 0)))
 
 
 # ------------------------------------------------------------------------------------- frequencies
@@ -55,7 +53,7 @@ def test_equals_a_naive_loop(small):
 
     strata = [np.flatnonzero(y < 0), np.flatnonzero(y > 0)]
     seeds = np.random.RandomState(5).randint(np.iinfo(np.int32).max, size=n_pairs)
-    counts, both = np.zeros((k, 7)), np.zeros(7)
+    counts = np.zeros((k, 7))
     for seed in seeds:
         chosen = [
             [best_columns(X[rows], y[rows] > 0, size, alpha) for size in range(1, k + 1)]
@@ -64,10 +62,8 @@ def test_equals_a_naive_loop(small):
         for half in chosen:
             for size, columns in enumerate(half):
                 counts[size, list(columns)] += 1
-        both[list(set(chosen[0][-1]) & set(chosen[1][-1]))] += 1
 
     np.testing.assert_array_equal(result.frequency, counts[-1] / (2 * n_pairs))
-    np.testing.assert_array_equal(result.simultaneous, both / n_pairs)
     np.testing.assert_array_equal(result.ks, [1, 2, 3])
     np.testing.assert_array_equal(result.columns, np.flatnonzero(counts.any(axis=0)))
     np.testing.assert_array_equal(result.path, counts[:, result.columns] / (2 * n_pairs))
@@ -90,8 +86,6 @@ def test_frequencies_are_consistent(small):
     assert result.frequency.sum() == pytest.approx(3)
     np.testing.assert_allclose(result.path.sum(axis=1), result.ks)
     np.testing.assert_array_equal(result.path[-1], result.frequency[result.columns])
-    assert np.all(result.simultaneous <= result.frequency)
-    assert np.all(result.simultaneous >= 2 * result.frequency - 1 - 1e-12)
 
 
 def test_true_columns_are_stable_and_others_are_not():
@@ -111,7 +105,7 @@ def test_same_seed_same_answer_whatever_the_threads(small):
         for seed, n_jobs in ((1, 1), (1, 2), (2, 1))
     )
     np.testing.assert_array_equal(alone.path, together.path)
-    np.testing.assert_array_equal(alone.simultaneous, together.simultaneous)
+    np.testing.assert_array_equal(alone.frequency, together.frequency)
     assert not np.array_equal(alone.frequency, other.frequency)
     state = np.random.RandomState(1)
     drawn = stability_selection(*small, 2, n_pairs=10, random_state=state)

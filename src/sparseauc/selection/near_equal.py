@@ -52,11 +52,6 @@ class NearEqualLists:
         """Columns in more than half of the lists, though not in all."""
         return list(self.names[(self.share > 0.5) & (self.share < 1)].tolist())
 
-    @property
-    def in_none(self) -> list[Any]:
-        """Columns in no list."""
-        return list(self.names[self.share == 0].tolist())
-
 
 def near_equal_lists(
     model: Any,

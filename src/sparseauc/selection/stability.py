@@ -39,8 +39,6 @@ class StabilityResult:
     ----------
     frequency : ndarray of shape (d,)
         Share of the halves in which the column was among the k chosen.
-    simultaneous : ndarray of shape (d,)
-        Share of the pairs in which both halves chose it; at least 2·frequency − 1.
     k : int
         Columns chosen in each half.
     n_pairs : int
@@ -60,7 +58,6 @@ class StabilityResult:
     """
 
     frequency: Array = field(repr=False)
-    simultaneous: Array = field(repr=False)
     k: int
     n_pairs: int
     n_free: int
@@ -234,8 +231,8 @@ def stability_selection(
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
     run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     step = count_steps(progress, "Stability selection", n_pairs)
-    pairs = []
-    for pair in run(
+    counts = np.zeros((ks.size, d), np.int64)
+    for halves in run(
         delayed(_supports_of_pair)(
             table,
             outcome,
@@ -247,14 +244,14 @@ def stability_selection(
         )
         for seed in seeds.tolist()
     ):
-        pairs.append(pair)
+        for half in halves:
+            for count, chosen in zip(counts, half, strict=True):
+                count[chosen] += 1
         step()
 
-    counts, both = _count_supports(pairs, ks.size, d)
     columns = np.flatnonzero(counts.any(axis=0))
     return StabilityResult(
         frequency=counts[-1] / (2 * n_pairs),
-        simultaneous=both / n_pairs,
         k=k,
         n_pairs=n_pairs,
         n_free=restrictions.count(np.arange(d))
@@ -326,23 +323,6 @@ def _supports_of_pair(
         path = path_of_moments(quadratic, ks, np.array([alpha]), restrictions)
         supports.append([np.unique(columns[one.support]) for one in path.solutions[0]])
     return supports
-
-
-def _count_supports(
-    pairs: Sequence[list[list[Indices]]], n_ks: int, d: int
-) -> tuple[Indices, Indices]:
-    """Count the halves that chose each column, (n_ks, d); and the pairs in both halves, (d,).
-
-    Pairs are those of the largest k.
-    """
-    counts = np.zeros((n_ks, d), np.int64)
-    both = np.zeros(d, np.int64)
-    for one, other in pairs:
-        for row, first, second in zip(counts, one, other, strict=True):
-            row[first] += 1
-            row[second] += 1
-        both[np.intersect1d(one[-1], other[-1])] += 1
-    return counts, both
 
 
 def _r_concave_tail(mean: float, least: int, top: int, r: float) -> float:
