@@ -139,7 +139,7 @@ class Choice:
 
     @property
     def units(self) -> Units | None:
-        """What columns count as, learned from all rows; None for what they are."""
+        """Units of all rows; None where columns count as what they are."""
         units = self.found.folds.units
         return None if units is None else units[-1]
 

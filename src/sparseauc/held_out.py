@@ -70,7 +70,7 @@ class Models:
         return type(self)(ends, self.columns[part], self.values[part], self.middle[[number]])
 
     def moved(self, places: Indices) -> Self:
-        """The same models of a table in which column j is at ``places[j]``."""
+        """Number columns as a table does in which column j is at ``places[j]``."""
         return replace(self, columns=places[self.columns])
 
     def scores(self, X: Any) -> Array:

@@ -203,7 +203,7 @@ class Limits:
 
     @property
     def allow_groups(self) -> bool:
-        """Whether columns may be grouped as well."""
+        """True if columns may be grouped as well."""
         return self.families is None and self.signs is None
 
     @property

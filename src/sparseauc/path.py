@@ -93,7 +93,7 @@ class SparseAUCPath:
         return used, coefficients
 
     def of_units(self, units: Units) -> Self:
-        """The same with columns of the table in place of those of their bases."""
+        """Put columns of the table in place of those of their bases."""
         scale = units.leading(self.scale)
 
         def of_columns(solution: Solution) -> Solution:

@@ -28,7 +28,6 @@ from sklearn.utils.validation import (
     check_is_fitted,
     check_X_y,
     column_or_1d,
-    validate_data,
 )
 
 from .._validation import (
@@ -194,24 +193,21 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         ``only`` some columns are read.
         """
         X = plain_table(X)
-        read = None
-        if is_frame(X):
-            _check_feature_names(self, X, reset=reset)
-            _check_n_features(self, X, reset=reset)
-            read = self._read_frame(X, reset=reset, only=only)
-            X = read.values
-        checks = {
+        _check_feature_names(self, X, reset=reset)
+        read = self._read_frame(X, reset=reset, only=only) if is_frame(X) else None
+        checks: dict[str, Any] = {
             "accept_sparse": "csr",
             "dtype": [np.float64, np.float32],
             "ensure_all_finite": False,
+            "estimator": self,
         }
-        if read is None:
-            checked = validate_data(self, X, y, reset=reset, **checks)
-        elif isinstance(y, str) and y == "no_validation":
-            checked = check_array(X, estimator=self, input_name="X", **checks)
+        X = X if read is None else read.values
+        labels: list[Any] = []
+        if isinstance(y, str) and y == "no_validation":
+            X = check_array(X, input_name="X", **checks)
         else:
-            checked = check_X_y(X, y, estimator=self, **checks)
-        X, *labels = checked if isinstance(checked, tuple) else (checked,)
+            X, *labels = check_X_y(X, y, **checks)
+        _check_n_features(self, X, reset=reset)
         X = X.astype(X.dtype.newbyteorder("="), copy=False)
         if hasattr(X, "check_format"):  # CSR
             X.check_format(full_check=True)  # kernels trust the indices
@@ -229,6 +225,7 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read_frame(self, frame: Any, *, reset: bool, only: Collection[int] | None) -> ReadColumns:
         """Read a data frame, by the levels of the fit where it is none."""
+        _check_n_features(self, frame, reset=reset)
         known = None if reset else (self._units or Units(())).levels
         read = read_table(frame, known, only if self._encodes_columns else None)
         if read.levels and not self._encodes_columns:

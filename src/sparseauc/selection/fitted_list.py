@@ -130,7 +130,7 @@ class FittedList:
 
     @property
     def single(self) -> bool:
-        """Whether every column has one number only."""
+        """True if every column has one number only."""
         return self.columns.size == self.names.size
 
     def in_basis(self, support: Indices) -> Indices:

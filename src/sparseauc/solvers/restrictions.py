@@ -1,4 +1,4 @@
-"""Which lists of columns are feasible, whatever their length."""
+"""Limits on a list as solvers ask for them, by the index of columns."""
 
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -19,37 +19,49 @@ def _none() -> Indices:
 
 @dataclass(frozen=True)
 class Restrictions:
-    """What makes a list feasible: columns in all or none, groups, families, signs and a budget."""
+    """Conditions of a feasible list, besides its length.
 
-    # Columns in every list, and in none, ascending.
+    Attributes
+    ----------
+    fixed, excluded : ndarray of int
+        Columns in every list, and in none, ascending.
+    groups : ndarray of int of shape (d,), optional
+        Group of each column, from 0 on: columns of a group are chosen together or not at all.
+    families : ndarray of int of shape (d,), optional
+        Family of each column, from 1 on, and 0 for columns of none. Not together with groups.
+    max_per_family : int
+        Largest number of columns of a family on a list.
+    signs : ndarray of int of shape (d,), optional
+        1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any. Not together with
+        groups: a coefficient held at 0 would leave part of a group.
+    costs : ndarray, optional
+        Cost of each column, or of each group where there are groups.
+    budgets : ndarray of shape (n_ks,), optional
+        Largest cost of the list at each point of a path. With costs only.
+    """
+
     fixed: Indices = field(default_factory=_none)
     excluded: Indices = field(default_factory=_none)
-    # Group of each column, from 0 on: columns of a group are chosen together or not at all.
     groups: Indices | None = None
-    # Family of each column, from 1 on, and 0 for columns of none. Not together with groups.
     families: Indices | None = None
     max_per_family: int = 1
-    # 1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any. Not together with
-    # groups: a coefficient held at 0 would leave part of a group.
     signs: Indices | None = None
-    # Cost of each column, or of each group where there are groups.
     costs: Array | None = None
-    # What a list may cost, for each point of a path. With costs only.
     budgets: Array | None = None
 
     def lost(self, support: Indices, coef: Array) -> Indices:
-        """Fixed columns that, with all of their group, can have no coefficient in a list."""
+        """Return the fixed columns without a coefficient in a list, nor any of their group."""
         on_the_list = self._units_of(support[coef != 0])
         return self.fixed[~np.isin(self._units_of(self.fixed), on_the_list)]
 
     def without_fixed(self, lost: Indices) -> Self:
-        """The same, where some fixed columns leave their places and costs to others."""
+        """Leave the places and costs of some fixed columns to others."""
         return replace(self, fixed=np.setdiff1d(self.fixed, lost)) if lost.size else self
 
     def spread(self, columns: Indices) -> Self:
-        """The same for a basis, given the column that each column of it belongs to.
+        """Bring limits on columns to a basis, given the column that each part of it belongs to.
 
-        What belongs to one column is a group.
+        Parts of one column are a group.
         """
         if np.unique(columns).size == columns.size:
             return self
@@ -66,7 +78,7 @@ class Restrictions:
         )
 
     def masks(self, d: int) -> Mask:
-        """Which of d columns are fixed, and which are excluded, of shape (2, d)."""
+        """Masks of the fixed and of the excluded among d columns, of shape (2, d)."""
         masks = np.zeros((2, d), np.bool_)
         masks[0, self.fixed] = True
         masks[1, self.excluded] = True
@@ -74,18 +86,14 @@ class Restrictions:
 
     def families_of(self, columns: Indices) -> Indices:
         """Family of each of some columns, 0 for none."""
-        if self.families is None:
-            return np.zeros(columns.size, np.int64)
-        return self.families[columns]
+        return np.zeros(columns.size, np.int64) if self.families is None else self.families[columns]
 
     def signs_of(self, columns: Indices) -> Indices:
         """Sign that the coefficient of each of some columns must have, 0 for any."""
-        if self.signs is None:
-            return np.zeros(columns.size, np.int64)
-        return self.signs[columns]
+        return np.zeros(columns.size, np.int64) if self.signs is None else self.signs[columns]
 
     def at_budget(self, budget: float) -> Self:
-        """The same, for lists of one budget; infinity for none."""
+        """Keep one of the budgets; infinity for none."""
         if budget == np.inf:
             return replace(self, costs=None, budgets=None)
         return replace(self, budgets=np.array([budget]))
@@ -117,20 +125,20 @@ class Restrictions:
 
     @property
     def none_bind(self) -> bool:
-        """Whether all lists of single columns that are not excluded are feasible."""
+        """True if all lists of single columns that are not excluded are feasible."""
         return self.families is None and self.signs is None and self.budgets is None
 
     def right_signs(self, columns: Indices, coef: Array) -> bool:
-        """Whether coefficients have the signs that they must have."""
+        """Return whether coefficients have the signs that they must have."""
         return self.signs is None or bool((self.signs[columns] * coef >= 0).all())
 
     @property
     def largest_budget(self) -> float:
-        """What the list of the largest budget may cost, and what rounding may add to a sum."""
+        """Largest budget, and what rounding may add to a sum of costs; infinity without budgets."""
         return np.inf if self.budgets is None else float(self.budgets.max()) * (1 + _ROUNDING)
 
     def within_budget(self, d: int) -> Mask:
-        """Which of d columns fit the largest budget beside those that are fixed."""
+        """Mask of those of d columns that the largest budget pays for beside the fixed ones."""
         if self.costs is None:
             return np.ones(d, np.bool_)
         left = self.largest_budget - self.cost_of(self.fixed)
@@ -145,7 +153,7 @@ class Restrictions:
         return np.flatnonzero(np.bincount(self.groups)[self.groups] > 1)
 
     def without_groups(self, support: Indices) -> Self:
-        """The same, where columns of groups of several stay on a list or off it."""
+        """Keep columns of groups of several on a list, or off it, and choose among the others."""
         if self.groups is None:
             return self
         on = np.isin(self.grouped, support)
@@ -163,11 +171,11 @@ class Restrictions:
         )
 
     def count(self, columns: Indices) -> int:
-        """How much some columns count: a group counts as one column."""
+        """Count some columns; a group counts as one."""
         return columns.size if self.groups is None else np.unique(self.groups[columns]).size
 
     def most_columns(self, d: int) -> int:
-        """Columns that a list can have at most."""
+        """Count the columns that a list can have at most."""
         taken = self.masks(d).any(axis=0)
         if self.groups is not None:  # one column stands for its group
             taken = np.isin(self.groups, self.groups[taken])
@@ -195,7 +203,7 @@ class Restrictions:
         return extra
 
     def room(self, support: Indices, columns: Indices) -> tuple[int, Array, float]:
-        """How many of some columns can join a list, their costs, and what is left of the budget.
+        """Count those of some columns that can join a list; with their costs, and the budget left.
 
         Each of these columns may join alone.
         """
@@ -212,14 +220,14 @@ class Restrictions:
         return min(most, int(payable)), costs, left
 
     def allows(self, support: Indices) -> bool:
-        """Whether a list has no more columns of any family than it may, nor costs more."""
+        """Return whether a list keeps to its families and to the largest budget."""
         listed = np.union1d(support, self.fixed)
         counts = np.bincount(self.families_of(listed))
         affordable = self.cost_of(listed) <= self.largest_budget
         return affordable and bool((counts[1:] <= self.max_per_family).all())
 
     def joins(self, support: Indices, columns: Indices) -> Mask:
-        """Which of some columns families and the largest budget let join a list."""
+        """Mask of those of some columns that families and the largest budget let join a list."""
         allowed: Mask = np.ones(columns.size, np.bool_)
         if self.families is not None:
             families = self.families_of(columns)
@@ -232,9 +240,9 @@ class Restrictions:
         return allowed
 
     def allowed_swaps(self, support: Indices, columns: Indices) -> Mask:
-        """Whether a column of a list may give way to another, (support + 1, columns).
+        """Mask of the exchanges of a column of a list for another, (support + 1, columns).
 
-        In the last row, whether another may join.
+        In the last row, of those that may join.
         """
         if self.families is None and self.costs is None:
             return np.ones((support.size + 1, columns.size), np.bool_)
