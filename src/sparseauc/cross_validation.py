@@ -17,7 +17,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy.stats import rankdata
 
-from .chunks import Chunks, KeptColumns, SequentialChunks, TableInMemory
+from .chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
 from .columns.reading import ReadColumns
 from .columns.units import Units
 from .defaults import AUTO_MOST_VALUES, LOGISTIC_RIDGES, PATH_LENGTHS_BEYOND
@@ -553,15 +553,15 @@ class Folds:
         self._places: Indices | None = None
         if units is None:
             X = task.X
-            self.chunks: Chunks = X if isinstance(X, Chunks) else TableInMemory(X)
+            self.chunks: Chunks = X if isinstance(X, Chunks) else chunks_in_memory(X)
             self.sets = task.outcome.training_sets(X, self.chunks, plan)
             return
-        self.chunks = TableInMemory(self._validated_columns())
+        self.chunks = chunks_in_memory(self._validated_columns())
         sets = []
         for split in [*range(len(plan.training)), -1]:
             table = units[split].basis(self._X)
             alone = plan.training_alone(split)
-            sets.append(task.outcome.training_sets(table, TableInMemory(table), alone))
+            sets.append(task.outcome.training_sets(table, chunks_in_memory(table), alone))
         *training, everything = (one.everything for one in sets)
         self.sets = TrainingSets(training, everything, all(one.gathered for one in sets))
 

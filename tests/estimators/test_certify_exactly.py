@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from sparseauc import Limits, SparseAUCClassifier
-from sparseauc.chunks import TableInMemory
+from sparseauc.chunks import chunks_in_memory
 from sparseauc.moments import class_moments
 
 # ------------------------------------------------------------ the oracle: fractions, all supports
@@ -115,7 +115,7 @@ KINDS = [
     near_copy, sum_of_columns, copies, far_from_zero, one_far_from_zero, two_ways_to_round,
     odd_scales, whole_numbers, as_drawn,
 ]  # fmt: skip
-HOMES = [np.ascontiguousarray, sp.csr_array, np.asfortranarray, TableInMemory]
+HOMES = [np.ascontiguousarray, sp.csr_array, np.asfortranarray, chunks_in_memory]
 ALPHAS = [0.0, 0.0, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 0.1, 1.0, 1.0, 30.0]
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, sparse_auc_path
-from sparseauc.chunks import TableInMemory
+from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.estimators import EmptyListWarning, RequiredColumnWarning
 from sparseauc.limits import budgets_to_try
@@ -180,7 +180,7 @@ def test_every_home_gives_the_same(limit):
     weight = np.random.default_rng(0).uniform(0.5, 2, y.size)
     model = SparseAUCClassifier(4, 0.1, limits=Limits(**limits))
     expected = clone(model).fit(X, y, weight).coef_
-    in_chunks = clone(model).fit(TableInMemory(X), y, weight).coef_
+    in_chunks = clone(model).fit(chunks_in_memory(X), y, weight).coef_
     np.testing.assert_allclose(in_chunks, expected, rtol=1e-6, atol=1e-12)
     summary = class_moments(X, y, weight).summary(range(10))
     without_rows = clone(model).fit_moments(summary, classes=(-1, 1)).coef_
@@ -193,7 +193,7 @@ def test_every_home_gives_the_same(limit):
     np.testing.assert_allclose(on_workers, expected, rtol=1e-6, atol=1e-12)
     tuned = SparseAUCClassifierCV([2, 4], [0.1], cv=3, limits=Limits(**limits))
     expected = clone(tuned).fit(X, y, weight).coef_
-    in_chunks = clone(tuned).fit(TableInMemory(X), y, weight).coef_
+    in_chunks = clone(tuned).fit(chunks_in_memory(X), y, weight).coef_
     np.testing.assert_allclose(in_chunks, expected, rtol=1e-6, atol=1e-12)
 
 
@@ -210,7 +210,7 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
     signs, costs = rng.integers(-1, 2, d), rng.integers(1, 9, d)
     limits = {"signs": {"signs": signs}, "budget": {"costs": costs, "budget": 20}}[limit]
     expected = SparseAUCClassifier(6, 0.1, limits=Limits(**limits)).fit(X, y).coef_
-    chunks = TableInMemory(X)
+    chunks = chunks_in_memory(X)
     model = SparseAUCClassifier(6, 0.1, limits=Limits(**limits)).fit(chunks, y)
     assert model.n_passes_ > 2
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-12)

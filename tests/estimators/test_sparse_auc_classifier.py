@@ -30,7 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, outcome
-from sparseauc.chunks import TableInMemory
+from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.folds import SplitPlan, make_splits
 from sparseauc.moments import class_moments
@@ -300,7 +300,7 @@ def small_table(seed, n=90, d=12):
 
 def training_moments(X, positive, weight, splits):
     plan = SplitPlan.from_splits(splits, positive.size, weight)
-    return Binary(positive, weight).training_sets(X, TableInMemory(X), plan).training
+    return Binary(positive, weight).training_sets(X, chunks_in_memory(X), plan).training
 
 
 def naive_training_moments(X, y, weight, splits, columns):

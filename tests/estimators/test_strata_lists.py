@@ -21,7 +21,7 @@ from sparseauc import (
     class_moments,
     sparse_auc_path,
 )
-from sparseauc.chunks import TableInMemory, open_table
+from sparseauc.chunks import chunks_in_memory, open_table
 from sparseauc.outcome import Binary
 from sparseauc.selection import near_equal_lists, point_score, replacements
 from sparseauc.selection.confidence import nested_scores
@@ -131,7 +131,7 @@ def homes(X, tmp_path):
     np.save(tmp_path / "X.npy", X)
     yield "columns first", np.asfortranarray(X)
     yield "sparse", sp.csr_array(X)
-    yield "chunks", TableInMemory(X)
+    yield "chunks", chunks_in_memory(X)
     yield "file", open_table(tmp_path / "X.npy", chunk_bytes=2000)
 
 
@@ -170,7 +170,7 @@ def test_columns_too_many_to_gather_at_once_are_read_again(monkeypatch):
     )
     monkeypatch.setattr("sparseauc.moments.chunked._ALL_BYTES", 0)
     read = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc", curves=False).fit(
-        TableInMemory(X), positive, strata=strata
+        chunks_in_memory(X), positive, strata=strata
     )
     in_memory = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc", curves=False).fit(
         X, positive, strata=strata
@@ -388,7 +388,7 @@ def test_a_column_of_a_file_names_the_strata(tmp_path):
     with pytest.raises(ValueError, match="no column 'town'"):
         SparseAUCClassifier(2).fit(table, strata="town")
     with pytest.raises(ValueError, match="give strata row by row"):
-        SparseAUCClassifier(2).fit(TableInMemory(X), positive, strata="site")
+        SparseAUCClassifier(2).fit(chunks_in_memory(X), positive, strata="site")
 
 
 def test_questions_about_a_list_within_strata():
@@ -538,7 +538,7 @@ def test_everything_combines():
         if seed % 4 == 0:
             assert model.lower_bound_ <= least + 1e-9
         if seed % 6 == 0:
-            in_chunks = clone(model).fit(TableInMemory(X), positive, strata=strata)
+            in_chunks = clone(model).fit(chunks_in_memory(X), positive, strata=strata)
             assert_allclose(in_chunks.coef_, model.coef_, rtol=1e-7, atol=1e-12)
             parts = [class_moments(X[strata == s], positive[strata == s]).summary(range(d))
                      for s in range(3)]  # fmt: skip

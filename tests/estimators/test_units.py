@@ -14,14 +14,14 @@ from sparseauc import (
     SparseAUCClassifierCV,
     sparse_auc_path,
 )
-from sparseauc.chunks import TableInMemory
+from sparseauc.chunks import chunks_in_memory
 from sparseauc.moments import class_moments
 
 HOMES = {
     "rows": np.ascontiguousarray,
     "columns": np.asfortranarray,
     "csr": sp.csr_array,
-    "chunks": lambda X: TableInMemory(np.ascontiguousarray(X)),
+    "chunks": lambda X: chunks_in_memory(np.ascontiguousarray(X)),
 }
 
 
@@ -96,11 +96,11 @@ def test_rows_that_weigh_too_much_to_be_merged_are_refused(weight):
     model = SparseAUCClassifier(k=3)
     if 1e-270 < weight < 1e270:
         expected = SparseAUCClassifier(k=3).fit(X, y).coef_
-        summary = class_moments(TableInMemory(X), y, weights).summary(range(7))
+        summary = class_moments(chunks_in_memory(X), y, weights).summary(range(7))
         assert_allclose(model.fit_moments(summary).coef_, expected, rtol=1e-9)
     else:
         with pytest.raises(ValueError, match="multiply all weights"):
-            class_moments(TableInMemory(X), y, weights).summary(range(7))
+            class_moments(chunks_in_memory(X), y, weights).summary(range(7))
 
 
 def test_parts_of_huge_and_of_ordinary_weight_are_merged_by_weight():

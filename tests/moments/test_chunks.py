@@ -21,8 +21,8 @@ from sparseauc.chunks import (
     CSRChunks,
     CSRFiles,
     NotFiniteError,
-    TableInMemory,
     as_chunks,
+    chunks_in_memory,
     mapped_chunks,
     open_table,
     score_chunks,
@@ -155,7 +155,7 @@ def test_solvers_are_told_what_is_missing_of_h(monkeypatch, sparse):
     X, positive = rng.normal(size=(100, 30)), np.arange(100) % 3 == 0
     X[rng.random(X.shape) < 0.5] = 0.0
     parts = (np.arange(100) % 2).astype(np.int16)
-    chunks = TableInMemory(sp.csr_array(X)) if sparse else ArrayChunks(X, chunk_bytes=5000)
+    chunks = chunks_in_memory(sp.csr_array(X)) if sparse else ArrayChunks(X, chunk_bytes=5000)
     gathered = GatheredMoments(chunks, positive, [Partition(parts, 2)])
     moments, expected = TrainingMoments(gathered, [0, 1], solver=True), class_moments(X, positive)
     some, others = np.array([2, 7, 5]), np.array([5, 11])
@@ -182,7 +182,7 @@ def test_loss_of_moments_is_that_of_rows(seed, d):
     w = rng.normal(size=d) * (rng.random(d) < 0.6)
     differences = X[positive][:, None, :] - X[~positive][None, :, :]
     expected = np.mean((1 - differences @ w) ** 2)
-    for moments in (class_moments(X, positive), chunked_moments(TableInMemory(X), positive)):
+    for moments in (class_moments(X, positive), chunked_moments(chunks_in_memory(X), positive)):
         assert moments.loss(w) == pytest.approx(expected, rel=1e-12)
 
 

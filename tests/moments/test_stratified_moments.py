@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparseauc import ClassMoments, class_moments
-from sparseauc.chunks import TableInMemory
+from sparseauc.chunks import chunks_in_memory
 from sparseauc.moments import moments_of
 from sparseauc.moments.chunked import GatheredMoments, Partition, TrainingMoments
 from sparseauc.strata import Strata
@@ -55,7 +55,7 @@ def homes(X, positive, strata, weight):
         divided = Strata.of_classes(strata, positive, weighting, weight)
         for table in (X, np.asfortranarray(X), sp.csr_array(X)):
             yield weighting, moments_of(table, positive, weight, divided)
-        yield weighting, moments_of(TableInMemory(X), positive, weight, divided)
+        yield weighting, moments_of(chunks_in_memory(X), positive, weight, divided)
         parts = []
         for stratum in np.unique(strata):
             rows = np.flatnonzero(strata == stratum)
@@ -111,7 +111,7 @@ def test_training_folds_merged_are_those_computed_alone(problem, n_folds):
     divided = Strata.of_classes(strata, positive, weighting, weight)
     fold = np.random.default_rng(1).integers(n_folds, size=len(X))
     partition = Partition(fold.astype(np.int16), n_folds, weight)
-    gathered = GatheredMoments(TableInMemory(X), positive, [partition], divided)
+    gathered = GatheredMoments(chunks_in_memory(X), positive, [partition], divided)
     for own in range(n_folds):
         inside = (fold != own).astype(float) * (1.0 if weight is None else weight)
         rows = np.flatnonzero(inside)
@@ -153,7 +153,7 @@ def test_a_column_constant_within_strata_is_never_worth_choosing():
         moments = class_moments(table, positive, strata=strata)
         assert moments.varies.tolist() == [True, False, False, False]
         assert moments.deviations[1:].tolist() == [0.0, 0.0, 0.0]
-    chunked = class_moments(TableInMemory(X), positive, strata=strata)
+    chunked = class_moments(chunks_in_memory(X), positive, strata=strata)
     assert chunked.varies.tolist() == [True, False, False, False]
 
 

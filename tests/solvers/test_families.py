@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
-from sparseauc.chunks import TableInMemory
+from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
@@ -106,7 +106,7 @@ def test_both_classifiers():
     np.testing.assert_array_equal(of_dict.coef_, model.coef_)
     of_series = SparseAUCClassifier(k=4, limits=Limits(families=series)).fit(X, y)
     np.testing.assert_array_equal(of_series.coef_, model.coef_)
-    chunks = TableInMemory(X)
+    chunks = chunks_in_memory(X)
     in_chunks = SparseAUCClassifier(k=4, limits=Limits(families=labels)).fit(chunks, y)
     np.testing.assert_array_equal(in_chunks.get_support(), model.get_support())
     tuned = SparseAUCClassifierCV(ks=[2, 4], limits=Limits(families=labels, max_per_family=2)).fit(

@@ -23,7 +23,7 @@ from ._arrow import ArrowChunks
 from ._dask import DaskChunks
 from ._device import DeviceChunks
 from ._sparse import CSRChunks, CSRFiles
-from .base import CHUNK_BYTES, Chunks, Pass, SequentialChunks, TableInMemory
+from .base import CHUNK_BYTES, Chunks, Pass, SequentialChunks
 from .scores import score_chunks
 
 __all__ = [
@@ -38,9 +38,9 @@ __all__ = [
     "NotFiniteError",
     "Pass",
     "SequentialChunks",
-    "TableInMemory",
     "as_chunks",
     "check_finite",
+    "chunks_in_memory",
     "chunks_on_device",
     "labels_and_weights",
     "mapped_chunks",
@@ -161,7 +161,7 @@ def _open_path(path: Path) -> Any:
     raise InputError(f"{path}: a table is read from .npy, .npz, {', '.join(_COLUMNAR)} or a folder")
 
 
-def as_chunks(X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
+def as_chunks(X: Any, y: Any = None) -> Chunks | None:
     """View X as chunks if it is a table read in chunks; None for tables in memory.
 
     With a ``pyarrow.dataset.Dataset`` or a Dask dataframe as X, y may be the name of a column.
@@ -172,8 +172,8 @@ def as_chunks(X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None
         if isinstance(y, str):
             if y not in getattr(X, "columns", ()):
                 raise InputError(f"X has no column {y!r} to take the labels from")
-            return DaskChunks(X.drop(columns=y), X[y], sample_weight)
-        return DaskChunks(X, y, sample_weight)
+            return DaskChunks(X.drop(columns=y), X[y])
+        return DaskChunks(X)
     if is_tensor(X):
         return DeviceChunks(X, X.device)
     if _is_arrow(X):
@@ -185,12 +185,20 @@ def labels_and_weights(chunks: Chunks, y: Any, sample_weight: Any) -> tuple[Any,
     """Labels and weights of all rows, from the table itself or as they were given beside it."""
     labels = chunks.target()
     if labels is None:
-        labels = y
-    elif not (y is None or isinstance(chunks, DaskChunks) or isinstance(y, str)):
+        labels = None if y is None else chunks.beside(y, "y")
+    elif y is not None and not isinstance(y, str):
         raise InputError("the labels are given twice: with the table, and as y")
-    if isinstance(chunks, DaskChunks):
-        sample_weight = chunks.sample_weight()
+    if sample_weight is not None:
+        sample_weight = chunks.beside(sample_weight, "sample_weight")
     return labels, sample_weight
+
+
+def chunks_in_memory(table: Any) -> SequentialChunks:
+    """View an array or a CSR matrix as slices of its rows."""
+    if not hasattr(table, "tocsr"):
+        return ArrayChunks(table)
+    stored = int(table.indptr[-1])
+    return CSRChunks(table.data[:stored], table.indices[:stored], table.indptr, table.shape[1])
 
 
 def chunks_on_device(X: Any, device: str) -> DeviceChunks:

@@ -23,7 +23,7 @@ from .base import (
 
 
 class ArrayChunks(SequentialChunks):
-    """Slices of rows of an array that is not in memory.
+    """Slices of rows of an array, in memory or not.
 
     Parameters
     ----------

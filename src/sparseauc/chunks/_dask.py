@@ -1,5 +1,6 @@
 """Dask arrays and dataframes: rows stay with the workers, and only what a pass returns travels."""
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -26,14 +27,12 @@ class DaskChunks(Chunks):
     ----------
     X : dask.array.Array or dask.dataframe.DataFrame of n rows and d columns
         Chunks may be of unknown size, empty, of one class, and NumPy arrays or SciPy matrices.
-    y : Dask array or series, or array-like, optional
-        Cut like X where it is a Dask collection of unknown chunk sizes.
-    sample_weight : Dask array or series, or array-like, optional
+    y : Dask series, optional
     """
 
     max_payload_bytes: ClassVar[int] = 2**25
 
-    def __init__(self, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+    def __init__(self, X: Any, y: Any = None) -> None:
         if hasattr(X, "dtypes"):
             names = [str(name) for name in X.columns]
             kinds = [
@@ -56,23 +55,11 @@ class DaskChunks(Chunks):
         self.shape = -1, int(n_features)
         if not np.isnan(sizes).any():
             self._set_sizes(sizes)
-        self._y, self._weight = y, sample_weight
+        self._y = y
 
     def target(self) -> npt.NDArray[Any] | None:
         """Labels of all rows, gathered from the workers; a pass, as they may be made with X."""
-        if self._y is None:
-            return None
-        return self._gather(self._y, "y")
-
-    def labels(self, values: Any, name: str) -> npt.NDArray[Any]:
-        """Labels of all rows, gathered from the workers."""
-        if isinstance(values, str):
-            return super().labels(values, name)
-        return self._gather(values, name)
-
-    def sample_weight(self) -> npt.NDArray[Any] | None:
-        """Weights of all rows, gathered from the workers."""
-        return None if self._weight is None else self._gather(self._weight, "sample_weight")
+        return None if self._y is None else self.beside(self._y, "y")
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -89,11 +76,15 @@ class DaskChunks(Chunks):
         self._sizes = tuple(int(size) for size in sizes)
         self.shape = sum(self._sizes), self.shape[1]
 
-    def _gather(self, values: Any, name: str) -> npt.NDArray[Any]:
+    def beside(self, values: Any, name: str) -> npt.NDArray[Any]:
+        """Values of all rows, gathered from the workers if they are there.
+
+        Those of a Dask collection are cut like X where its chunk sizes are unknown.
+        """
         from dask.delayed import delayed
 
         if not hasattr(values, "__dask_graph__"):
-            array = np.asarray(values)
+            array = super().beside(values, name)
             if array.shape[:1] != (sum(self.sizes),):
                 raise InputError(f"X has {sum(self.sizes)} rows but {name} has {len(array)}")
             return array
@@ -173,6 +164,7 @@ def _blocks(collection: Any) -> list[Any]:
     and be sent from worker to worker. A recipe is followed within the task that needs the chunk.
     """
     from dask.core import get_dependencies
+    from dask.local import get_sync
 
     blocks = list(np.asarray(collection.to_delayed(), dtype=object).ravel())
     if not blocks:
@@ -193,26 +185,12 @@ def _blocks(collection: Any) -> list[Any]:
                 # A step of recent versions also names what is not part of the graph.
                 wanted.extend(getattr(step, "dependencies", None) or get_dependencies(graph, key))
         taken.update(steps)
-        recipes.append(_Recipe(steps, block.key))
+        recipes.append(functools.partial(get_sync, steps, block.key))
     return recipes
 
 
-class _Recipe:
-    """The part of a Dask graph that makes one block."""
-
-    def __init__(self, graph: dict[Any, Any], key: Any) -> None:
-        self._graph = graph
-        self._key = key
-
-    def make(self) -> Any:
-        """Follow the recipe, here and now."""
-        from dask.local import get_sync
-
-        return get_sync(self._graph, self._key)  # type: ignore[no-untyped-call]
-
-
 def _made(block: Any) -> Any:
-    return block.make() if isinstance(block, _Recipe) else block
+    return block() if isinstance(block, functools.partial) else block
 
 
 def _size(block: Any) -> int:

@@ -76,17 +76,21 @@ class DeviceChunks(SequentialChunks):
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
         """Yield tensors on the device; some columns alone as arrays on the host."""
         if columns is not None:
-            yield from self._columns(columns)
+            for low, high in self._bounds:
+                yield to_host(self.rows[low:high][:, columns])
         elif self.streamed and self.device.type == "cuda":
             yield from self._stream()
         else:
-            for low, high in self._bounds:
-                yield self.rows[low:high].to(self.device)
+            yield from super().read()
+
+    def _chunk(self, number: int) -> Any:
+        low, high = self._bounds[number]
+        return self.rows[low:high].to(self.device)
 
     @property
-    def _bounds(self) -> Iterator[tuple[int, int]]:
+    def _bounds(self) -> list[tuple[int, int]]:
         """First row of each chunk, and the one after its last."""
-        return itertools.pairwise(itertools.accumulate(self.sizes, initial=0))
+        return list(itertools.pairwise(itertools.accumulate(self.sizes, initial=0)))
 
     def run(
         self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
@@ -95,11 +99,6 @@ class DeviceChunks(SequentialChunks):
         nbytes = 3 * max(self.sizes) * self.shape[1] * self.dtype.itemsize
         with explain_out_of_memory("a pass over the rows", nbytes):
             return super().run(work, *known, columns=columns)
-
-    def _columns(self, columns: Indices) -> Iterator[npt.NDArray[Any]]:
-        chosen = import_torch().from_numpy(np.asarray(columns)).to(self.rows.device)
-        for low, high in self._bounds:
-            yield to_host(self.rows[low:high].index_select(1, chosen))
 
     def _stream(self) -> Iterator[Any]:
         """Copy the next chunk, through page-locked memory, while one is at work."""
@@ -130,7 +129,7 @@ class DeviceChunks(SequentialChunks):
                 copied[slot].record(stream)
             return buffer
 
-        bounds = list(self._bounds)
+        bounds = self._bounds
         coming = send(0, *bounds[0])
         for number in range(len(bounds)):
             slot = number % 2

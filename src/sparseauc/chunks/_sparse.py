@@ -1,7 +1,7 @@
 """Sparse tables on disk: the three arrays of a CSR matrix, or several matrices saved by SciPy."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..errors import InputError
-from ..utils.types import Indices
 from .base import CHUNK_BYTES, SequentialChunks, float_dtype
 
 
@@ -63,12 +62,6 @@ class CSRChunks(SequentialChunks):
             self._starts.append(min(n, max(start + 1, stop)))
         self._sizes = tuple(np.diff(self._starts).tolist())
 
-    def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Yield runs of rows with about as many entries each."""
-        for number in range(len(self.sizes)):
-            rows = self._chunk(number)
-            yield rows if columns is None else rows[:, columns]
-
     def _chunk(self, number: int) -> Any:
         start, stop = self._starts[number : number + 2]
         first, last = int(self._indptr[start]), int(self._indptr[stop])
@@ -110,8 +103,5 @@ class CSRFiles(SequentialChunks):
         self.shape = sum(sizes), next(iter(widths))
         self.dtype = np.result_type(*dtypes)
 
-    def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Yield the matrix of each file."""
-        for path in self._paths:
-            rows = sp.csr_array(sp.load_npz(path))
-            yield rows if columns is None else rows[:, columns]
+    def _chunk(self, number: int) -> Any:
+        return sp.csr_array(sp.load_npz(self._paths[number]))

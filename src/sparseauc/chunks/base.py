@@ -72,8 +72,8 @@ class Chunks(ABC):
     def target(self) -> npt.NDArray[Any] | None:
         """Labels of all rows, where the source knows them."""
 
-    def labels(self, values: Any, name: str) -> npt.NDArray[Any]:
-        """Labels of all rows that were given beside the table, or are a column of it."""
+    def beside(self, values: Any, name: str) -> npt.NDArray[Any]:
+        """Values of all rows that were given beside the table, or are a column of it."""
         if isinstance(values, str):
             raise InputError(f"this table has no column {values!r}: give {name} row by row")
         return np.asarray(values)
@@ -134,13 +134,17 @@ class SequentialChunks(Chunks):
     """Chunks that this process reads one after the other."""
 
     _y: npt.NDArray[Any] | None = None
-    _sizes: tuple[int, ...] | None = None
-    # A reading that ``run_on`` goes on with, and the number of the chunk that comes next.
-    _reading: tuple[Iterator[Any], int] | None = None
+    _sizes: tuple[int, ...]
 
     @abstractmethod
+    def _chunk(self, number: int) -> Any:
+        """Read one chunk, an array or a sparse matrix."""
+
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Yield the chunks in turn, as arrays or sparse matrices."""
+        """Yield the chunks in turn."""
+        for number in range(len(self.sizes)):
+            chunk = self._chunk(number)
+            yield chunk if columns is None else chunk[:, columns]
 
     def target(self) -> npt.NDArray[Any] | None:
         """Labels given along with the table."""
@@ -148,29 +152,12 @@ class SequentialChunks(Chunks):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of rows of each chunk, from a pass if nothing else tells."""
-        if self._sizes is None:
-            self.n_passes += 1
-            self._sizes = tuple(chunk.shape[0] for chunk in self.read())
+        """Number of rows of each chunk."""
         return self._sizes
 
     def run_on(self, number: int, work: Pass[State], *known: npt.NDArray[Any]) -> State | None:
         """Do ``work`` on one chunk."""
         return add_chunk(work, None, self._chunk(number), *self._slices(number, known))
-
-    def _chunk(self, number: int) -> Any:
-        """One chunk; quick when they are asked for in order."""
-        reading, following = self._reading or (self.read(), 0)
-        if number < following:
-            reading, following = self.read(), 0
-        for _ in range(following, number):
-            next(reading)
-        self._reading = reading, number + 1
-        return next(reading)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Drop an open iterator."""
-        return {name: value for name, value in vars(self).items() if name != "_reading"}
 
     def _run(
         self, work: Pass[State], known: Sequence[npt.NDArray[Any]], columns: Indices | None
@@ -181,38 +168,6 @@ class SequentialChunks(Chunks):
             state = add_chunk(work, state, chunk, start, [array[start:stop] for array in known])
             start = stop
         return state
-
-
-class TableInMemory(SequentialChunks):
-    """An array or a CSR matrix in memory, as work on rows takes it: slices of rows.
-
-    Parameters
-    ----------
-    table : ndarray, CSR matrix or CSR array of shape (n, d)
-        Of float32 or float64; other numbers are converted.
-    """
-
-    def __init__(self, table: Any) -> None:
-        plain = isinstance(table, np.ndarray) and table.dtype in FLOATS
-        self._table = table if plain else plain_chunk(table)
-        self.shape, self.dtype = table.shape, self._table.dtype
-        row_bytes = self.shape[1] * self.dtype.itemsize
-        if not isinstance(self._table, np.ndarray):  # of entries and their indices
-            row_bytes = 2 * self._table.data.nbytes // max(1, self.shape[0])
-        self._rows = max(1, CHUNK_BYTES // max(1, row_bytes))
-
-    def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Yield slices of rows."""
-        for start in range(0, self.shape[0], self._rows):
-            part = self._table[start : start + self._rows]
-            yield part if columns is None else part[:, columns]
-
-    def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
-        """Some rows of some columns, as a dense array in double precision."""
-        if isinstance(self._table, np.ndarray):
-            return self._table[rows[:, None], columns].astype(np.float64, copy=False)
-        taken: npt.NDArray[np.float64] = self._table[rows][:, columns].toarray()
-        return taken.astype(np.float64, copy=False)
 
 
 def add_chunk(

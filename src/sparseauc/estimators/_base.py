@@ -243,11 +243,11 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             if (name.endswith("_") and not name.startswith("__")) or name in _HIDDEN:
                 delattr(self, name)
 
-    def _as_chunks(self, X: Any, y: Any = None, sample_weight: Any = None) -> Chunks | None:
+    def _as_chunks(self, X: Any, y: Any = None) -> Chunks | None:
         """View X as chunks where its rows are read so; None for tables in memory."""
         if isinstance(X, np.ndarray) and X.flags.owndata:
             return None
-        chunks = as_chunks(X, y, sample_weight)
+        chunks = as_chunks(X, y)
         if chunks is None and self._reads_maps_in_chunks:
             return mapped_chunks(X)
         if chunks is not None and not self._reads_chunks:
@@ -382,7 +382,7 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
     ) -> tuple[Any, Binary, CountedRows]:
-        chunks = self._read_in_chunks(X, y, sample_weight) if reset else None
+        chunks = self._read_in_chunks(X, y) if reset else None
         if chunks is not None:
             X = chunks
             y, sample_weight = self._check_chunks(chunks, y, sample_weight)
@@ -424,13 +424,13 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
         self.classes_ = labels
         return X, positive
 
-    def _read_in_chunks(self, X: Any, y: Any, sample_weight: Any) -> Chunks | None:
+    def _read_in_chunks(self, X: Any, y: Any) -> Chunks | None:
         """Return X as chunks, where its rows are read so or a device is to read them."""
         self._forget_fit()  # so that a refused fit does not look fitted
         device = getattr(self, "device", None)
         if device is not None:
             X = chunks_on_device(X, device)
-        return self._as_chunks(X, y, sample_weight)
+        return self._as_chunks(X, y)
 
     def _check_chunks(self, chunks: Chunks, y: Any, sample_weight: Any) -> tuple[Any, Any]:
         """Check the shape of chunks; return the labels and weights of their rows."""

@@ -117,7 +117,7 @@ def apply_fitted_strata(model: Any, outcome: Outcome, X: Any, strata: Any = None
 
 def _labels(X: Any, strata: Any) -> Any:
     """Labels of the strata of each row, which may be a column of chunks."""
-    return X.labels(strata, "strata") if isinstance(X, Chunks) else strata
+    return X.beside(strata, "strata") if isinstance(X, Chunks) else strata
 
 
 # ------------------------------------------------------------------------- limits and lengths

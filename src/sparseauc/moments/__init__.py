@@ -45,7 +45,7 @@ def class_moments(
     stratum_weights : {"pairs", "equal"}, default="pairs"
         Whether strata count by their number of pairs, or all the same.
     """
-    chunks = as_chunks(X, y, sample_weight)
+    chunks = as_chunks(X, y)
     if chunks is not None:
         y, sample_weight = labels_and_weights(chunks, y, sample_weight)
     values = np.asarray(y)
@@ -71,7 +71,7 @@ def class_moments(
         for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
             raise InputError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
     if strata is not None:
-        strata = strata if chunks is None else chunks.labels(strata, "strata")
+        strata = strata if chunks is None else chunks.beside(strata, "strata")
         strata = Strata.of_classes(strata, positive, stratum_weights, weight)
     unit = 1.0
     if weight is not None:
