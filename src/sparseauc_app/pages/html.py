@@ -11,6 +11,8 @@ from urllib.parse import quote
 import numpy as np
 from markupsafe import Markup, escape
 
+from sparseauc.utils.text import printable
+
 from ..formatting import for_spreadsheets, make_environment
 from . import drawing
 from .elements import Listing, Report
@@ -132,6 +134,7 @@ def render(report: Report) -> str:
 def _environment() -> Environment:
     made = make_environment("sparseauc_app.pages")
     made.filters |= {"words": _words, "units": _with_units, "paragraphs": _paragraphs}
+    made.filters["printable"] = printable
     made.globals |= {"columns": columns, "draw": drawing.draw, "csv_link": _csv_link}
     return made
 
