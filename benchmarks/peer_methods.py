@@ -112,9 +112,24 @@ def mean_difference(X, positive, X_new):
 
 
 def gradient_boosting(X, positive, X_new):
-    """Gradient boosting of trees with its defaults, not linear: all columns."""
-    model = HistGradientBoostingClassifier(random_state=0).fit(X, positive)
-    return model.decision_function(X_new)[None], np.array([X.shape[1]])
+    """Gradient boosting of trees of several sizes, after several numbers of trees: all columns."""
+    scores = []
+    for leaves in (3, 8, 31):
+        model = HistGradientBoostingClassifier(
+            max_leaf_nodes=leaves, early_stopping=False, random_state=0
+        ).fit(X, positive)
+        staged = list(model.staged_decision_function(X_new))
+        scores += [np.ravel(staged[trees - 1]) for trees in (10, 25, 50, 100)]
+    return np.array(scores), np.full(len(scores), X.shape[1])
+
+
+def ebm(X, positive, X_new):
+    """An additive model of boosted trees, one column each, with its defaults: all columns."""
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    model = ExplainableBoostingClassifier(interactions=0, random_state=0, n_jobs=1)
+    scores = model.fit(X, positive).decision_function(X_new)
+    return scores[None], np.array([X.shape[1]])
 
 
 FAMILIES = {
@@ -125,6 +140,7 @@ FAMILIES = {
     "fastcan + logistic": fastcan,
     "mean difference": mean_difference,
     "gradient boosting": gradient_boosting,
+    "EBM": ebm,
 }
 
 

@@ -37,7 +37,8 @@ SEEDS = {"ordinary": 4000, "genes": 2000, "simulations": 1000}
 OURS, SHORT = "sparseauc", 'sparseauc, "1se"'
 LINEAR = ("L1 logistic", "ridge logistic", "abess", "fastsparsegams", "fastcan + logistic")
 CURVES = ", curves"
-METHODS = (OURS, SHORT, *FAMILIES, *(method + CURVES for method in LINEAR))
+OF_OURS = "EBM, columns of ours"
+METHODS = (OURS, SHORT, *FAMILIES, OF_OURS, *(method + CURVES for method in LINEAR))
 SPARSE = ("L1 logistic", "abess", "fastsparsegams", "fastcan + logistic", "mean difference")
 # What takes longer than all the rest together, and cannot be fitted in reasonable time, is left out
 # where columns are many.
@@ -69,8 +70,10 @@ def judge(name, method, data):
             return ours(data, "1se" if method == SHORT else "best", ks)
         if method.endswith(CURVES):
             method, data, ks = method.removesuffix(CURVES), curved(data), ()
-        # Gradient boosting is not tuned.
-        tunes = method in (*LINEAR, *SPARSE)
+        if method == OF_OURS:
+            chosen = SparseAUCClassifierCV().fit(X, positive).coef_[0] != 0
+            method, data = "EBM", (X[:, chosen], positive, data[2][:, chosen], data[3])
+        tunes = method != "EBM"
         inner = make_splits(None, X, positive, None, 0) if tunes else []
         return tuned(FAMILIES[method], data, inner, ks)
 

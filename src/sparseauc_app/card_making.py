@@ -1,13 +1,14 @@
 """Score cards of fitted models: an imputer and a scaler are folded into the coefficients."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.special import logit
 from sklearn.impute import SimpleImputer
 
-from sparseauc.columns import Line
+from sparseauc.columns import Encoding, Line, Steps
 from sparseauc.estimators import ConcordanceModel
 from sparseauc.selection.points import whole_threshold
 from sparseauc.survival import ProportionalHazards
@@ -58,17 +59,16 @@ def make_card(
     before, classifier = steps_of(model)
     labels = getattr(classifier, "classes_", np.array(["censored", "event"]))
     numeric = classes is None and labels.dtype.kind in "biuf"
-    coef = np.asarray(classifier.coef_[0], np.float64)
-    origins = _origins_of(model, inputs, coef.size)
-    chosen = np.flatnonzero(coef)
+    origins = _origins_of(model, inputs, classifier.n_features_in_)
     intercept = float(classifier.intercept_[0])
+    encodings = classifier.encodings_
     calibration = calibration_of(classifier)
     # The score of points is their total, and its log odds are part of the calibration.
     total = "points_" in vars(classifier) and bool({"platt_", "hazards_"} & {*vars(classifier)})
     if total:
-        coef = classifier.points_ / classifier.units_
+        encodings = classifier.points_
         intercept = 0.0
-    terms, height = _make_terms(before, classifier, coef, chosen, origins)
+    terms, height = _make_terms(before, encodings, origins)
     about = {} if summary is None else dict(summary)
     if given := limits_on_card(classifier, [one.name for one in origins]):
         about.setdefault("limits", given)
@@ -109,25 +109,30 @@ def _origins_of(
 
 
 def _make_terms(
-    before: Sequence[Any],
-    classifier: Any,
-    coef: Array,
-    chosen: Rows,
-    origins: Sequence[Input],
+    before: Sequence[Any], encodings: Mapping[int, Encoding], origins: Sequence[Input]
 ) -> tuple[tuple[Term, ...], float]:
     """Terms of the chosen columns, for values before all steps, and what the intercept gains."""
-    slope, offset, fills = _fold_steps(before, chosen)
-    weights = coef[chosen] * slope
-    heights = coef[chosen] * offset
-    if not all(isinstance(one, Line) for one in classifier.encodings_.values()):
-        raise ValueError("the model has curves or texts: fit one with curves=False, to numbers")
-    terms = tuple(
-        Term(one.column, one.level, weight, _known(fill), one.above)
-        for one, weight, fill in zip(
-            [origins[j] for j in chosen], weights.tolist(), fills.tolist(), strict=True
-        )
-    )
-    return terms, float(heights.sum())
+    chosen = np.array([*encodings], np.intp)
+    terms: list[Term] = []
+    height = 0.0
+    steps = zip(*(part.tolist() for part in _fold_steps(before, chosen)), strict=True)
+    for (j, one), (slope, offset, fill) in zip(encodings.items(), steps, strict=True):
+        made = Term(origins[j].column, origins[j].level, 0.0, _known(fill), origins[j].above)
+        if isinstance(one, Line):
+            (coef,) = one.coef
+            terms.append(replace(made, coefficient=coef * slope))
+            height += coef * offset
+        elif isinstance(one, Steps):
+            height += one.coef[0]
+            for cut, jump in zip(one.cuts, np.diff(one.coef).tolist(), strict=True):
+                at = (cut - offset) / slope
+                reaches = None if made.fill is None else float(made.fill > at)
+                step = replace(made, coefficient=jump, fill=reaches)
+                is_number = (made.level, made.above) == (None, None)
+                terms.append(replace(step, above=at) if is_number else step)
+        else:
+            raise ValueError("the model has curves or texts: fit one with curves=False, to numbers")
+    return tuple(terms), height
 
 
 def _refuse_surrogates(names: Iterable[str]) -> None:

@@ -156,7 +156,7 @@ def describe_fit(fit: ValidatedFit, warnings: Sequence[str], seconds: float) -> 
         "auc": _describe_auc(fit),
         "training_auc": training_auc.auc,
         "operating_points": [point.as_dict() for point in points],
-        "chosen": columns.to_dict(orient="records"),
+        "chosen": columns.astype(object).where(columns.notna(), None).to_dict(orient="records"),
         "stability_pairs": None if fit.stability is None else fit.stability.n_pairs,
         "points": None if fit.points is None else fit.points.as_dict(),
         "settings": dict(fit.settings),
@@ -227,7 +227,7 @@ def _on_scale_of_card(fit: ValidatedFit, scores: Floats | None) -> Array | None:
         return exact
     totals: Array = (exact - fit.points.intercept) / fit.points.slope
     # Those of the model's own points are whole; those of other folds are on their scale.
-    return np.rint(totals) if fit.points.whole else totals
+    return np.rint(totals)
 
 
 def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[OperatingPoint]:

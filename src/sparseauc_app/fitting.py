@@ -61,7 +61,7 @@ class FitSettings:
         paid for once. Cross-validation tries smaller budgets too, unless ``k`` or ``max_k`` is
         given.
     points : int, optional
-        Give whole points from minus this to this instead of coefficients.
+        Round the effects to whole points, up to this for the strongest column.
     folds : int
         Outer folds of nested cross-validation; 0 skips it.
     stability_pairs : int

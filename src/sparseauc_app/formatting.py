@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 # What the columns of a short list are called and how they are written, wherever it is shown.
 HEADINGS = {
-    "points": ("points", "+d"),
-    "unit": ("for each", "g"),
+    "points": ("points up to", "d"),
     "coefficient": ("coefficient", ".4g"),
     "standardised": ("per SD", "+.3g"),
     "odds_ratio": ("odds ratio", ".3g"),
@@ -39,7 +38,7 @@ HEADINGS = {
     "frequency": ("selection frequency", "%"),
 }
 
-# Points and units say what these do.
+# Points say what these do.
 WITHOUT_POINTS = {"coefficient", "odds_ratio", "odds_ratio_for", "hazard_ratio", "hazard_ratio_for"}
 
 

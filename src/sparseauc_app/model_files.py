@@ -32,7 +32,7 @@ _HOW = (
     "negative. If calibration is not null, the risk of the positive class is "
     "1 / (1 + exp(-(slope * score + intercept))), with its slope and intercept: 1 and 0 if the "
     "score is in log odds; n_positive and n_negative out-of-fold scores were used to fit it. If "
-    "total is true, the score is the total of points * value / unit. If follow_up is not null, the "
+    "total is true, the score is the total of points. If follow_up is not null, the "
     "model was fitted to times to event: the target column is its event in rows that had the event "
     "at their time, and others are censored. Unless follow_up is binary, there are no labels, and "
     "the risk until its horizon is 1 - exp(-exp(slope * score + intercept)). columns are all "

@@ -224,18 +224,18 @@ def test_points_add_up_to_the_risk(open_page):
 
 
 def test_whole_points_and_their_risks(open_page):
-    terms = (Term("a > 1", None, 2.0, 0.0), Term("b", None, 0.5, 0.0))
+    terms = (Term("a", None, -4.0, 0.0, 1.0), Term("b", None, 2.0, 0.0, 3.0))
+    classes = [("a", "up to 1", 4), ("a", "above 1", 0), ("b", "up to 3", 0), ("b", "above 3", 2)]
     points = {
-        "columns": [{"column": "a > 1", "points": 4, "unit": 2.0, "yes_no": False},
-                    {"column": "b", "points": 1, "unit": 2.0, "yes_no": False}],
+        "columns": [dict(zip(("column", "class", "points"), one, strict=True)) for one in classes],
         "risk": [{"above": None, "up_to": 3.0, "risk": 0.1, "low": 0.05, "high": 0.2},
                  {"above": 3.0, "up_to": None, "risk": 0.6, "low": 0.4, "high": 0.8}],
     }  # fmt: skip
-    card = ScoreCard(terms, -3.0, "no", "yes", "ill", ("a", "b"), {"points": points})
+    card = ScoreCard(terms, 4.0, "no", "yes", "ill", ("a", "b"), {"points": points}, total=True)
     page = open_page(card)
-    page.get_by_label("a > 1").fill("1")
+    page.get_by_label("a").fill("1")
     page.locator("#f1").fill("6")
-    assert page.locator("#total td:last-child").inner_text() == "5"
+    assert page.locator("#total td:last-child").inner_text() == "6"
     assert "60 % (40 to 80 %)" in page.locator("#risks tr[aria-current]").inner_text()
 
 

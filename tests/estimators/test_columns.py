@@ -28,7 +28,6 @@ from sparseauc.selection import (
     column_table,
     near_equal_lists,
     nested_scores,
-    point_score,
     replacements,
     stability_selection,
 )
@@ -213,8 +212,6 @@ def test_what_single_columns_are_needed_for_is_refused():
     model = fit(MODELS["list of curves"], FRAME)
     with pytest.raises(InputError, match="curves=False"):
         model.certify(FRAME, Y)
-    with pytest.raises(InputError, match="curves=False"):
-        point_score(model, FRAME, Y)
     for limits in (Limits(signs={"bent": "+"}), Limits(families={"bent": "f"})):
         with pytest.raises(InputError, match="curves=False"):
             SparseAUCClassifier(k=2, curves=True, limits=limits).fit(FRAME, Y)

@@ -222,9 +222,9 @@ def points(make: Callable[[], Any], data: Callable[[], Any], **how: Any) -> dict
         model = make().fit(X, y)
         score = point_score(model, X, y, **how)
     return {
-        "columns": [str(name) for name in score.columns["column"]],
+        "columns": [str(name) for name in score.columns["column"].unique()],
         "points": score.columns["points"].tolist(),
-        "coef": score.columns["unit"].tolist(),
+        "coef": [cut for one in score.model.points_.values() for cut in getattr(one, "cuts", ())],
         "slope": float(score.slope),
         "intercept": float(score.intercept),
         "auc": float(score.auc),
@@ -410,8 +410,8 @@ freeze("times cv strata", partial(fit, concordance_cv(ks=range(1, 7)), times, st
 # Points
 
 freeze("points", partial(points, plain(k=4), draw))
-freeze("points 0 to 3", partial(points, plain(k=4), draw, largest=(0, 3)))
-freeze("points of cv", partial(points, validated(ks=[3, 4], curves=False), draw))
+freeze("points of cv", partial(points, validated(ks=[3, 4]), draw))
+freeze("points up to 3", partial(points, plain(k=4), draw, largest=3))
 freeze("points of times", partial(points, concordance_cv(ks=[3, 4], curves=False), times))
 
 # SHT-AUC and the difference of means

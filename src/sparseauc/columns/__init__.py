@@ -1,8 +1,8 @@
 """Columns as units: what each counts as, learned from training rows.
 
-``Line`` is a number, ``Curve`` a number whose effect bends, ``Levels`` a text. Each says what it
-learns, its basis, its effect at a value, its words and its formula: ``Encoding`` in
-``columns/base.py``.
+``Line`` is a number, ``Curve`` a number whose effect bends, ``Levels`` a text, ``Steps`` a number
+that counts by its class, as on a card of points. Each says what it learns, its basis, its effect at
+a value, its words and its formula: ``Encoding`` in ``columns/base.py``.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from .curve import Curve
 from .levels import Levels
 from .line import Line
 from .reading import as_texts
+from .steps import Steps
 
 __all__ = [
     "Curve",
@@ -22,12 +23,13 @@ __all__ = [
     "Line",
     "Piece",
     "Pieces",
+    "Steps",
     "Table",
     "as_texts",
     "encoding_from_dict",
 ]
 
-_KINDS: dict[str, type[Encoding]] = {one.kind: one for one in (Line, Curve, Levels)}
+_KINDS: dict[str, type[Encoding]] = {one.kind: one for one in (Line, Curve, Levels, Steps)}
 
 
 def encoding_from_dict(saved: Mapping[str, Any]) -> Encoding:

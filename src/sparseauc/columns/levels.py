@@ -27,7 +27,7 @@ class Levels(Encoding):
     has_missing : bool
         Whether missing values have a column of the basis, the last one.
     against : int
-        The level without one.
+        The level without one; −1 if all have one.
     taken_as : tuple of int
         For each level, and last for a missing value, the level that it counts as;
         ``len(levels)`` for a missing one.
@@ -67,7 +67,7 @@ class Levels(Encoding):
     @property
     def _others(self) -> Indices:
         """Levels with a column of the basis."""
-        return np.delete(np.arange(len(self.levels) + self.has_missing), self.against)
+        return np.setdiff1d(np.arange(len(self.levels) + self.has_missing), self.against)
 
     def basis(self, values: Array) -> Array:
         """1 in the column of the level, if it has one."""
@@ -78,25 +78,34 @@ class Levels(Encoding):
         found[:, : others.size] = taken[:, None] == others
         return found
 
+    @property
+    def effects(self) -> Array:
+        """Effect of each level, and last of a missing value if training rows had any."""
+        found = np.zeros(len(self.levels) + self.has_missing)
+        others = self._others
+        found[others] = self.coef[: others.size]
+        return found
+
     def formula(self) -> Table:
         """The effect of each level."""
-        effects = np.zeros(len(self.levels) + self.has_missing)
-        others = self._others
-        effects[others] = self.coef[: others.size]
-        taken = effects[list(self.taken_as)].tolist()
+        taken = self.effects[list(self.taken_as)].tolist()
         return Table(dict(zip(self.levels, taken[:-1], strict=True)), taken[-1])
+
+    def classes(self) -> dict[str, float]:
+        """Return the effect of each level, and last of missing and unknown texts."""
+        table = self.formula()
+        return {**table.effects, "missing": table.missing}
 
     def words(self) -> str:
         """Say what each level is worth."""
-        table = self.formula()
-        worth = [f"{one!r} {effect:+.4g}" for one, effect in table.effects.items()]
-        return ", ".join([*worth, f"missing {table.missing:+.4g}"])
+        *levels, (missing, effect) = self.classes().items()
+        worth = [f"{one!r} {of:+.4g}" for one, of in levels]
+        return ", ".join([*worth, f"{missing} {effect:+.4g}"])
 
     @property
     def leading_coef(self) -> float:
         """The range of the effects."""
-        effects = [0.0, *self.coef]
-        return max(effects) - min(effects)
+        return float(np.ptp(self.effects))
 
 
 def _count(values: Array, weight: Array | None, n_levels: int) -> tuple[Array, bool]:

@@ -1,48 +1,56 @@
-"""A score of whole points, and the risk that goes with each total.
+"""A card of whole points, added up by hand, and the risk that goes with each total.
 
-Points are found on all rows. The risk of a total is that of rows that were left out: in every fold
-the list is chosen and points are given without them.
+Points are the rounded effects of a fitted model, and the classes of a column are where its points
+change. The risk of a total is that of rows that were left out: in every fold the model is fitted
+and rounded without them.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_scalar
 
-from ..columns import Line
+from ..columns import Encoding, Levels, Steps
+from ..columns.base import quantiles
 from ..cross_validation import mean_over_rounds
+from ..defaults import FOLDS
 from ..errors import InputError
 from ..folds import Split
-from ..outcome import Binary, Times
-from ..path import path_of_moments
+from ..limits import Limits
+from ..outcome import Binary, Outcome, Times
 from ..performance import binomial_limits, fit_calibration
-from ..solvers.points import Range, points_range, possible_points, raise_auc, whole_points
 from ..survival import ProportionalHazards
-from ..utils.arrays import column_of
 from ..utils.links import Link, from_linear, to_linear
-from ..utils.types import Array, Indices, Mask
+from ..utils.types import Array
+from .confidence import fit_rows, scores_by
 from .fitted_list import FittedList
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Unit = Literal["deviation", "unit"]
+# Effects that fewer rows reach have the points of the next: one far value makes no scale.
+_SHARE_BEYOND = 0.01
+MOST_POINTS = 100
 
 
 @dataclass(frozen=True, eq=False)
 class PointScore:
-    """Points for a few columns; printed, it is a page.
+    """Points for the classes of a few columns; printed, it is a page.
 
     Attributes
     ----------
     columns : pandas.DataFrame
-        ``column`` (its name, or number), ``points``, ``unit``: a row gets the points as often as
-        its value holds the unit; and ``yes_no``: whether the column holds 0 and 1 only.
+        ``column`` (its name, or number), ``class`` and ``points``: a row has those of its class of
+        each column.
     risk : pandas.DataFrame
         Rows left out of the fit, by their total: ``above`` and ``up_to``, how many ``rows`` and
         ``positives`` there are in between, ``risk``, the share of positives, with its 95 % CI
@@ -59,16 +67,14 @@ class PointScore:
     prevalence : float
         That share.
     auc, model_auc : float
-        AUC of the points, and of coefficients of least loss on the same columns, on rows left out:
-        the mean over folds. Of times to event, the concordance.
+        AUC of the points, and of the models that they round, on rows left out: the mean over folds.
+        Of times to event, the concordance.
     positive_label : object
         The class that high totals speak for.
     model : SparseAUCClassifier, SparseAUCClassifierCV, SparseConcordance or SparseConcordanceCV
-        A copy of the model whose coefficients are the points, in log odds; of times to event, whose
-        score is the total. To predict, save and export. It has the attributes ``points_`` and
-        ``units_``, of all columns.
-    whole : bool
-        Whether all totals are whole numbers.
+        A copy of the model whose effects are the points, in log odds; of times to event, whose
+        score is the total. To predict, save and export. Its attribute ``points_`` has the encoding
+        of each column, in points.
     horizon : float, optional
         Of times to event: the time until which risks are given.
     """
@@ -83,26 +89,11 @@ class PointScore:
     model_auc: float
     positive_label: Any
     model: Any = field(repr=False)
-    whole: bool
-    _places: Indices = field(repr=False)
     horizon: float | None = None
 
     def totals(self, X: Any) -> Array:
-        """Total points of rows: of a frame by column name, of other tables by column number."""
-        if hasattr(X, "columns"):
-            names = self.columns["column"].tolist()
-            for name in names:
-                if name not in X.columns:
-                    raise InputError(f"X has no column {name!r}, which the points need")
-            values = np.column_stack([np.asarray(X[name], np.float64) for name in names])
-        else:
-            X = X if hasattr(X, "shape") else np.asarray(X)
-            if X.shape[1] <= self._places.max():
-                raise InputError(
-                    f"X has {X.shape[1]} columns, the points need column {self._places.max()}"
-                )
-            values = np.column_stack([column_of(X, j) for j in self._places.tolist()])
-        return _totals(values, self.columns["points"].to_numpy(), self.columns["unit"].to_numpy())
+        """Total points of rows."""
+        return _totals(self.model, X)
 
     def risks(self, totals: npt.ArrayLike) -> Array:
         """Risk of totals, by the formula."""
@@ -132,15 +123,15 @@ class PointScore:
 
 def write_points(score: Mapping[str, Any]) -> str:
     """Write points, as ``PointScore.as_dict`` gives them, on a page."""
-    columns = score["columns"]
-    width = max([len("column"), *(len(one["column"]) for one in columns)])
-    lines = [f"Points for {score['positive']}", "", f"{'column':<{width}}  points  for each"]
-    for one in columns:
-        unit = "if so" if one["yes_no"] else f"{one['unit']:g}"
-        lines.append(f"{one['column']:<{width}}  {one['points']:+6d}  {unit:>8}")
-    whole = all(one["yes_no"] for one in columns)
-    how = "the points of all that apply" if whole else "points × value / unit"
-    lines += ["", f"Total: {how}, added up.", ""]
+    rows = [(one["column"], one["class"], one["points"]) for one in score["columns"]]
+    widths = [max(len(row[place]) for row in [*rows, ("column", "class")]) for place in (0, 1)]
+    lines = [f"Points for {score['positive']}", ""]
+    shown = None
+    for name, what, points in [("column", "class", "points"), *rows]:
+        again = "" if name == shown else name
+        lines.append(f"{again:<{widths[0]}}  {what:<{widths[1]}}  {points:>6}")
+        shown = name
+    lines += ["", "Total: the points of each column's class, added up.", ""]
     until = ""
     events = "positives"
     share = "the share of positives"
@@ -164,7 +155,7 @@ def write_points(score: Mapping[str, Any]) -> str:
         "Rows were left out of the fit that gives their total.",
         f"Above {score['threshold']:g}, the risk is higher than {share}, "
         f"{score['prevalence']:.0%}.",
-        f"{measure} of rows left out {score['auc']:.3f}, of coefficients {score['model_auc']:.3f}.",
+        f"{measure} of rows left out {score['auc']:.3f}, of the model {score['model_auc']:.3f}.",
     ]
     return "\n".join(lines)
 
@@ -174,42 +165,36 @@ def point_score(
     X: Any,
     y: npt.ArrayLike,
     *,
-    largest: Any = 5,
-    per: Unit = "deviation",
+    largest: int = 10,
     cv: Any = None,
     random_state: Any = 0,
     sample_weight: npt.ArrayLike | None = None,
     strata: npt.ArrayLike | None = None,
 ) -> PointScore:
-    """Turn a short list into whole points that are added up by hand.
+    """Round the effects of a short list to whole points that are added up by hand.
 
-    Points are those of least loss among whole numbers, as far as changes of two columns at a time
-    lead, and then of the largest AUC, as far as changes of one column lead; coefficients that are
-    rounded one by one lose more.
+    A column has round((f(x) − lowest) / unit) points for its effect f: 0 for its lowest class, and
+    ``largest`` for the highest class of the strongest column. Its classes are where its points
+    change, at the number of fewest digits between two values of the rows. The most extreme
+    hundredth of the rows at either end does not count for the lowest and the highest effect.
 
     Parameters
     ----------
     model : SparseAUCClassifier, SparseAUCClassifierCV, SparseConcordance or SparseConcordanceCV
-        Fitted. A column that is not worth a point is left out.
+        Fitted, with or without curves and texts. A column that is not worth a point is left out.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)
         Their labels; or their events and times, as the model was fitted to.
-    largest : int or (int, int), default=5
-        Points are from ``-largest`` to ``largest``, or from the first number to the second. With
-        (0, 3) no column may lower the total: the list is chosen anew among such lists, if the
-        model's has coefficients below 0.
-    per : {"deviation", "unit"}, default="deviation"
-        Points are given for each standard deviation of a column, rounded to one digit, or for each
-        unit. Columns of 0 and 1 count by the unit.
+    largest : int, default=10
+        The most points that a column has.
     cv : int, splitter or iterable, optional
         Folds for the risk by total, as in scikit-learn. By default five stratified folds, repeated
         where rows are few.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
     sample_weight, strata : array-like of shape (n,), optional
-        Those that the model was fitted with. With strata, points are found, and AUCs are, within
-        them.
+        Those that the model was fitted with. With strata, AUCs are within them.
 
     Returns
     -------
@@ -217,8 +202,8 @@ def point_score(
 
     Notes
     -----
-    Risk and AUC are those of rows left out. In every fold, a list of the same length is chosen with
-    the same ridge and limits, and given points, without the rows of the fold. As these totals have
+    Risk and AUC are those of rows left out. In every fold a model is fitted without the rows of the
+    fold, of the same length, ridge, limits and kind of effects, and rounded. As these totals have
     other columns, they are brought to the scale of the points of all rows: so that the class means
     of the training rows are the same; of times to event, their mean and standard deviation.
 
@@ -226,50 +211,40 @@ def point_score(
     --------
     >>> from sparseauc import SparseAUCClassifier, datasets, selection
     >>> X, y = datasets.make_outbreak(n=500, d=20, k=3, mu=1.0, r=0.2, random_state=0)
-    >>> score = selection.point_score(SparseAUCClassifier(k=3).fit(X, y), X, y, largest=3)
-    >>> score.columns["points"].tolist(), score.model_auc - score.auc < 0.01
-    ([1, 1, 1], True)
+    >>> score = selection.point_score(SparseAUCClassifier(k=3).fit(X, y), X, y)
+    >>> int(score.columns["points"].max()), score.model_auc - score.auc < 0.01
+    (10, True)
     """
     import pandas as pd
 
-    if per not in ("deviation", "unit"):
-        raise InputError(f"per must be 'deviation' or 'unit', got {per!r}")
-    within = points_range(largest)
-    if not all(isinstance(one, Line) for one in getattr(model, "encodings_", {}).values()):
-        raise InputError(
-            "points are so many for each unit of a column, and this model has curves or texts: fit "
-            "one with curves=False, to columns of numbers"
-        )
+    check_scalar(largest, "largest", Integral, min_val=1, max_val=MOST_POINTS)
     fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
-    signed = _with_signs(fitted, within)
-    if not signed.restrictions.right_signs(fitted.support, model.coef_[0, fitted.support]):
-        signed = replace(signed, support=_choose(signed))
-    cv = fitted.counted.number_splits(cv)
-    splits = fitted.outcome.split(cv, fitted.X, None, random_state)
-    found = _give_points(signed, within, per) if signed.support.size else None
-    if found is None or not found.points.any():
-        raise InputError(
-            f"no column is worth a point from {within[0]} to {within[1]}: allow points of both "
-            "signs"
-        )
-    totals = found.totals(fitted)
-    whole = bool(np.all(totals == np.rint(totals)))
-    left_out, auc, model_auc = _totals_left_out(signed, found, within, per, splits)
-    risk = _fit_risk(model, fitted, left_out)
-    columns = pd.DataFrame(
-        {
-            "column": fitted.names[found.support],
-            "points": found.points,
-            "unit": found.units,
-            "yes_no": found.yes_no,
-        }
+    points = _round_effects(model, fitted, largest)
+    if not points:
+        raise InputError("no column is worth a point: the model ranks all rows alike")
+    counted = fitted.counted
+    known = {
+        "sample_weight": counted.take(sample_weight, "sample_weight"),
+        "strata": counted.take(strata, "strata"),
+    }
+    rows = X if counted.are_all else _safe_indexing(X, counted.index)
+    splits = fitted.outcome.split(counted.number_splits(cv), fitted.X, None, random_state)
+    totals = _totals(_with_points(model, points), rows)
+    again = _same_settings(model)
+    left_out, auc, model_auc = _totals_left_out(
+        again, rows, np.asarray(y)[counted.index], fitted.outcome, totals, largest, splits, known
     )
-    kept = found.points != 0
-    by_total = _risk_by_total(risk.known, left_out, whole=whole)
+    risk = _fit_risk(model, fitted, left_out)
+    by_total = _risk_by_total(risk.known, left_out)
     middle = [np.average(part, weights=weight) for part, weight in by_total.pop("totals")]
     by_total["predicted"] = from_linear(risk.slope * np.array(middle) + risk.intercept, risk.link)
+    classes = [
+        (fitted.names[j], name, int(worth))
+        for j, one in points.items()
+        for name, worth in one.classes().items()
+    ]
     return PointScore(
-        columns[kept].reset_index(drop=True),
+        pd.DataFrame(classes, columns=["column", "class", "points"]),
         pd.DataFrame(by_total),
         risk.slope,
         risk.intercept,
@@ -278,9 +253,7 @@ def point_score(
         auc,
         model_auc,
         getattr(model, "classes_", ("censored", "event"))[1],
-        _as_model(fitted, model, found, risk, left_out),
-        whole,
-        found.support[kept],
+        _as_model(fitted, model, points, risk, left_out),
         model.horizon_ if risk.link == "cloglog" else None,
     )
 
@@ -326,151 +299,177 @@ def _fit_risk(model: Any, fitted: FittedList, left_out: Array) -> _Risk:
     return _Risk(hazards.slope, until, share, "cloglog", known, (1.0, 0.0), kept)
 
 
-class _Points(NamedTuple):
-    """Points of the columns of a list."""
+def _round_effects(model: Any, fitted: FittedList, largest: int) -> dict[int, Steps | Levels]:
+    """Round the effects of a model to points, of the columns that are worth any."""
+    weight = fitted.outcome.weight
+    effects = {}
+    ends = {}
+    for j, one in model.encodings_.items():
+        if isinstance(one, Levels):
+            effects[j] = one.effects
+            present = one.effects[np.unique(one.taken_as)]
+            ends[j] = present.min(), present.max()
+            continue
+        effects[j] = one.effect(_numbers(fitted, j))
+        trimmed = quantiles(effects[j][:, None], weight, (_SHARE_BEYOND, 1.0 - _SHARE_BEYOND))
+        if trimmed[0] == trimmed[1]:  # a few rows alone have another value
+            trimmed = quantiles(effects[j][:, None], weight, (0.0, 1.0))
+        ends[j] = trimmed[0, 0], trimmed[1, 0]
+    unit = max(high - low for low, high in ends.values()) / largest
+    found: dict[int, Steps | Levels] = {}
+    for j, one in model.encodings_.items() if unit > 0 else ():
+        low, high = ends[j]
+        points = np.rint((np.clip(effects[j], low, high) - low) / unit)
+        if not points.any():
+            continue
+        if isinstance(one, Levels):
+            found[j] = replace(one, against=-1, coef=tuple(points.tolist()))
+        else:
+            found[j] = _classes(one, _numbers(fitted, j), points)
+    return found
 
-    support: Indices
-    points: Indices
-    units: Array
-    yes_no: Mask
 
-    def totals(self, fitted: FittedList) -> Array:
-        """Totals of the rows."""
-        return _totals(fitted.values(self.support), self.points, self.units)
+def _numbers(fitted: FittedList, column: int) -> Array:
+    """Values of a column of numbers, missing ones replaced."""
+    return fitted.values(np.flatnonzero(fitted.columns == column)[:1])[:, 0]
 
 
-def _totals(values: Array, points: Indices, unit: Array) -> Array:
-    # Rounded, so that sums in another order are the same total.
-    return np.round(values @ (points / unit), 9)
+def _classes(encoding: Any, values: Array, points: Array) -> Steps:
+    """Cut the values of a column where its points change."""
+    known, first = np.unique(values, return_index=True)
+    worth = points[first]
+    changes = np.flatnonzero(np.diff(worth))
+    whole = bool(np.all(known == np.floor(known)))
+    cuts = [
+        round_between(*known[place : place + 2].tolist(), whole=whole) for place in changes.tolist()
+    ]
+    coef = worth[np.append(0, changes + 1)].tolist()
+    missing = encoding.missing
+    return Steps(tuple(cuts), missing, encoding.low, encoding.high, encoding.reads, tuple(coef))
 
 
-def _with_signs(fitted: FittedList, within: Range) -> FittedList:
-    """Add the signs that a range of points leaves to all columns."""
-    if within[0] < 0 < within[1]:
-        return fitted
-    every = np.arange(fitted.gram.n_features)
-    sign = 1 if within[0] == 0 else -1
-    given = fitted.restrictions.signs_of(every)
-    restrictions = fitted.restrictions
-    # A column that must have the other sign has no point to get.
-    against = np.union1d(restrictions.excluded, every[given == -sign])
-    fixed = np.setdiff1d(restrictions.fixed, against)
-    return replace(
-        fitted,
-        restrictions=replace(
-            restrictions, fixed=fixed, excluded=against, signs=np.full(every.size, sign)
-        ),
+def round_between(low: float, high: float, *, whole: bool = False) -> float:
+    """Return the number of fewest digits that is at least ``low`` and less than ``high``.
+
+    Examples
+    --------
+    >>> round_between(59.2, 61.7), round_between(0.0, 1.0, whole=True)
+    (60.0, 0.0)
+    """
+    if low <= 0.0 < high:
+        return 0.0
+    for digits in range(16):
+        found = float(f"{low / 2 + high / 2:.{digits}e}")
+        found = float(np.floor(found)) if whole else found
+        if low <= found < high:
+            return found
+    return low
+
+
+def _with_points(model: Any, points: Mapping[int, Encoding], score: Any = (1.0, 0.0)) -> Any:
+    """Return a copy of a model whose score is so many times the total, plus a number."""
+    slope, intercept = score
+    other = copy(model)
+    other.points_ = dict(points)
+    scaled = {j: one.weighted(slope * np.array(one.coef)) for j, one in points.items()}
+    other._set_encodings(scaled, np.float64, -intercept)
+    return other
+
+
+def _totals(model: Any, X: Any) -> Array:
+    """Total points of rows by a model of points."""
+    totals: Array = np.rint(_with_points(model, model.points_)._score_rows(X))
+    return totals
+
+
+def _same_settings(model: Any) -> Any:
+    """Return a model to be fitted again, with the length, ridge and kind of effects of this one."""
+    again = clone(model)
+    if not hasattr(model, "k_"):
+        return again
+    if hasattr(model, "budget_"):
+        again.set_params(limits=replace(model.limits or Limits(), budget=model.budget_))
+    if hasattr(model, "coefficients_"):
+        again.set_params(coefficients=model.coefficients_)
+    return again.set_params(
+        ks=[model.k_], alphas=[model.alpha_], curves=model.curves_, verbose=0, rule="best"
     )
-
-
-def _choose(fitted: FittedList) -> Indices:
-    """The best list of the same length, with the same ridge and limits, on these rows."""
-    ks = np.array([fitted.support.size])
-    alphas = np.array([fitted.alpha])
-    path = path_of_moments(fitted.gram.quadratic, ks, alphas, fitted.restrictions, thorough=True)
-    return path.solutions[0][0].support
-
-
-def _give_points(fitted: FittedList, within: Range, per: Unit) -> _Points:
-    """Whole points for the columns of a list."""
-    support = fitted.support
-    gram = fitted.gram
-    scale = gram.scale[support]
-    values = fitted.values(support)
-    rounded = np.array([float(f"{deviation:.1g}") for deviation in scale])
-    yes_no: Mask = np.asarray(np.isin(values, (0.0, 1.0)).all(axis=0))
-    units = np.where(yes_no | (per == "unit"), 1.0, rounded)
-    # A point stands for this much of a standardised coefficient.
-    stretch = scale / units
-    P = gram.block(support, support) + fitted.alpha * np.eye(support.size)
-    signs = fitted.restrictions.signs_of(support)
-    points = whole_points(
-        P * np.outer(stretch, stretch), gram.delta[support] * stretch, within, signs
-    )
-    low, high = possible_points(within, signs)
-    points = raise_auc(values / units, fitted.outcome.score, points, low, high)
-    return _Points(support, points, units, yes_no)
 
 
 def _totals_left_out(
-    fitted: FittedList, final: _Points, within: Range, per: Unit, splits: list[Split]
+    model: Any,
+    X: Any,
+    y: npt.NDArray[Any],
+    outcome: Outcome,
+    totals: Array,
+    largest: int,
+    splits: list[Split],
+    known: Mapping[str, Any],
 ) -> tuple[Array, float, float]:
     """Totals of rows by points given without them, (n, rounds), and mean AUCs over the folds.
 
-    On the scale of the final points. The second AUC is that of coefficients of least loss.
+    On the scale of the final totals. The second AUC is that of the models that are rounded.
     """
-    outcome = fitted.outcome
-    n = outcome.positive.size
-    middle, distance = outcome.scale(final.totals(fitted))
-    times = np.zeros(n, np.int64)
+    middle, distance = outcome.scale(totals)
+    times = np.zeros(totals.size, np.int64)
     rounds = int(np.bincount(np.concatenate([test for _, test in splits])).max())
-    found = np.full((n, rounds), np.nan)
+    found = np.full((totals.size, rounds), np.nan)
     aucs = []
     for train, test in splits:
-        part = fitted.at(train)
-        part = replace(part, support=_choose(part))
-        if part.support.size == 0:
-            totals = np.zeros(test.size)
-        else:
-            points = _give_points(part, within, per)
-            coef = part.coef(part.support)
-            values = fitted.values(points.support)
-            every = _totals(values, points.points, points.units)
-            own_middle, own_distance = outcome.take(train).scale(every[train])
-            totals = (every[test] - own_middle) / own_distance
+        own = outcome.take(train)
+        again = clone(model)
+        if hasattr(again, "ks"):  # folds choose no more than a ridge of logistic coefficients
+            again.set_params(cv=int(np.clip(own.informative, 2, FOLDS)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            fit_rows(again, X, y, train, **known)
+        scores = np.zeros(test.size)
+        if again.encodings_:
+            of_train = {
+                name: None if of is None else np.asarray(of)[train] for name, of in known.items()
+            }
+            part = FittedList.from_model(again, _safe_indexing(X, train), y[train], **of_train)
+            every = _totals(_with_points(again, _round_effects(again, part, largest)), X)
+            own_middle, own_distance = own.scale(every[train])
+            scores = (every[test] - own_middle) / own_distance
             judged = outcome.take(test)
-            aucs.append([judged.score(scores) for scores in (totals, values[test] @ coef)])
-        found[test, times[test]] = middle + distance * totals
+            of_model = np.asarray(scores_by(again, _safe_indexing(X, test)), np.float64)
+            aucs.append([judged.score(one) for one in (scores, of_model)])
+        found[test, times[test]] = middle + distance * scores
         times[test] += 1
     auc, model_auc = np.mean(aucs, axis=0) if aucs else (0.5, 0.5)
     return found, float(auc), float(model_auc)
 
 
-def _as_model(fitted: FittedList, model: Any, found: _Points, risk: _Risk, left_out: Array) -> Any:
-    """A copy of a model whose score is that of the points."""
-    other = copy(model)
-    d = model.coef_.shape[1]
-    other.points_ = np.zeros(d, np.int64)
-    other.units_ = np.ones(d)
-    other.points_[found.support] = found.points
-    other.units_[found.support] = found.units
+def _as_model(
+    fitted: FittedList, model: Any, points: Mapping[int, Encoding], risk: _Risk, left_out: Array
+) -> Any:
+    """Return a copy of a model whose score is that of the points."""
+    other = _with_points(model, points, risk.score)
     slope, intercept = risk.score
-    coef = slope * (other.points_ / other.units_)
-    other._set_encodings(
-        {
-            j: Line.learn(column_of(fitted.X, j), fitted.outcome.weight).weighted(coef[[j]])
-            for j in np.flatnonzero(coef).tolist()
-        },
-        np.float64,
-        -intercept,
-    )
     out_of_fold = slope * mean_over_rounds(left_out) + intercept
     other.out_of_fold_scores_ = fitted.counted.spread(out_of_fold)
     vars(other).update(risk.kept)
     if hasattr(model, "cost_"):
-        other.cost_ = model._fitted.restrictions.cost_of(np.flatnonzero(other.points_))
+        other.cost_ = model._fitted.restrictions.cost_of(np.array([*points]))
     for gone in ("optimality_gap_", "lower_bound_", "certificate_status_"):
         vars(other).pop(gone, None)
     return other
 
 
-def _risk_by_total(known: Binary, left_out: Array, *, whole: bool) -> dict[str, Any]:
+def _risk_by_total(known: Binary, left_out: Array) -> dict[str, Any]:
     """Share of positives in each tenth of the totals, with edges that are easily read.
 
     Each row counts once, whatever the number of rounds; those of weight 0 do not.
     """
     share = np.ones(known.positive.size) if known.weight is None else known.weight
     rows, rounds = np.nonzero(~np.isnan(left_out) & (share > 0)[:, None])
-    totals = left_out[rows, rounds]
+    totals = np.rint(left_out[rows, rounds])
     positive = known.positive[rows]
     times = np.bincount(rows, minlength=share.size)[rows]
     weight = share[rows] / times
-    if whole:
-        totals = np.rint(totals)
-    edges = np.quantile(totals, np.arange(0.1, 0.95, 0.1))
     # Adding 0 turns −0 into 0.
-    coarse = whole or edges[-1] - edges[0] >= 5
-    edges = np.unique(np.round(edges, 0 if coarse else 1) + 0.0)
+    edges = np.unique(np.rint(np.quantile(totals, np.arange(0.1, 0.95, 0.1))) + 0.0)
     kept = [-np.inf]
     for edge in edges.tolist():
         if totals.min() <= edge < totals.max() and np.any((totals > kept[-1]) & (totals <= edge)):

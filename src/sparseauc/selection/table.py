@@ -68,7 +68,7 @@ def column_table(
         - ``cost``: of a model with costs or a budget; of columns that are paid for
           together, that of the first;
         - ``sign`` and ``family``: of a model with limits on signs or families, "" for none;
-        - ``points`` and ``unit``: of a model of :func:`~sparseauc.selection.point_score`;
+        - ``points``: of a model of :func:`~sparseauc.selection.point_score`, the most;
         - ``frequency``: if ``stability`` is given, share of the halves that chose it.
 
     Notes
@@ -134,8 +134,7 @@ def column_table(
     if not lines.all():
         found["effect"] = [one.words() for one in encodings]
     if hasattr(model, "points_"):
-        found["points"] = model.points_[chosen]
-        found["unit"] = model.units_[chosen]
+        found["points"] = [int(max(model.points_[j].coef)) for j in chosen.tolist()]
     if stability is not None:
         found["frequency"] = stability.frequency[chosen]
     order = np.argsort(-np.abs(standardised), kind="stable")

@@ -72,11 +72,10 @@ class Fitting:
         int | None,
         fitting(
             min=1,
-            max=1000,
+            max=100,
             metavar="N",
-            help="Whole points from -N to N instead of "
-            "coefficients, to add up by hand; also prints the risk by total. Usual: --points 5 -k "
-            "5.",
+            help="A card of whole points, up to N for the strongest column, to "
+            "add up by hand; also prints the risk by total. Usual: --points 10 -k 5.",
         ),
     ] = None
     quick: Annotated[

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from ..column_types import Input
 from ..formatting import auc_text, make_environment
 from ..scorecard import ScoreCard
 from .effects import Effect, effects_of
@@ -98,13 +99,20 @@ def _describe(card: ScoreCard, effects: list[Effect], nomogram: Nomogram | None)
         "points": None
         if not points
         else {
-            "columns": {one["column"]: [one["points"], one["unit"]] for one in points["columns"]},
+            "base": {one.column: _lowest_points(one, points["columns"]) for one in effects},
             "risk": [[one["above"], one["up_to"]] for one in points["risk"]],
         },
         "nomogram": None
         if nomogram is None
         else {"least": nomogram.least, "unit": nomogram.unit, "largest": nomogram.largest},
     }
+
+
+def _lowest_points(effect: Effect, classes: list[dict[str, Any]]) -> int:
+    """Add up the points that a column has before any of its terms counts: of the first classes."""
+    names = {Input(term.column, term.level).name for term in effect.terms}
+    first = {one["column"]: one["points"] for one in reversed(classes)}
+    return sum(points for name, points in first.items() if name in names)
 
 
 def _as_json(content: Any) -> Markup:

@@ -6,7 +6,7 @@ stand in cells of their own, on the sheet "Model", and formulas refer to them.
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,7 +36,8 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
     -------
     bytes
         A workbook of three sheets: "Calculator" for one case, "Rows" for many, one in each row,
-        and "Model" with the numbers of the model. An empty cell is a missing value.
+        and "Model" with the numbers of the model; of points one more, "Points", with their card. An
+        empty cell is a missing value.
 
     Raises
     ------
@@ -55,6 +56,8 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
         _write_model(sheets[2], card)
         _write_calculator(sheets[0], card, effects)
         _write_rows(sheets[1], card, effects, rows)
+        if points := card.summary.get("points"):
+            _write_points(book.create_sheet("Points"), points)
         buffer = io.BytesIO()
         book.save(buffer)
     except IllegalCharacterError as error:
@@ -257,6 +260,21 @@ def _write_rows(sheet: Any, card: ScoreCard, effects: list[Effect], rows: int) -
     _widen(sheet, [16] * (start + len(card.terms)))
     _embolden(sheet, 1)
     sheet.freeze_panes = "A2"
+
+
+def _write_points(sheet: Any, points: Mapping[str, Any]) -> None:
+    """Write the points of each class, and the risk by total."""
+    sheet.append(["Column", "Class", "Points"])
+    for one in points["columns"]:
+        _append_texts(sheet, [one["column"], one["class"], one["points"]])
+    _embolden(sheet, 1)
+    sheet.append([])
+    names = ("above", "up_to", "risk", "low", "high")
+    sheet.append(["Total above", "Up to", "Risk", "95 % CI from", "to"])
+    _embolden(sheet, sheet.max_row)
+    for one in points["risk"]:
+        sheet.append([one[name] for name in names])
+    _widen(sheet, [42, 24, 14, 14, 14])
 
 
 def _style_input(sheet: Any, place: str, one: Effect) -> None:

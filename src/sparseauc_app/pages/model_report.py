@@ -175,11 +175,17 @@ def _show_columns(evaluation: Evaluation) -> list[Element]:
     fit = evaluation.fit
     elements: list[Element] = [_list_columns(fit)]
     if fit.points is not None:
-        elements.append(_list_risks(fit, fit.points))
+        elements += [_list_points(fit, fit.points), _list_risks(fit, fit.points)]
     elements += [draw_columns(fit), _list_candidates(evaluation)]
     if fit.k > 1:
         elements.append(_list_correlations(evaluation))
     return elements
+
+
+def _list_points(fit: FitResult, score: PointScore) -> Listing:
+    """The card: the points of the classes of each column."""
+    shown = score.columns.rename(columns=str.capitalize)
+    return Listing("points", "Points by hand", words_of(fit)("points"), shown)
 
 
 def _list_risks(fit: FitResult, score: PointScore) -> Listing:

@@ -62,15 +62,12 @@ const inPercent = (p) => {
 
 // The points of a column: whole ones where the model has them, else those of the nomogram.
 function pointsOf(column, row) {
-  let points = 0;
+  let points = MODEL.points ? MODEL.points.base[column] : 0;
   for (const term of MODEL.terms) {
     if (term.column !== column) continue;
     const value = valueOf(term, row[column]);
     if (value === null) return null;
-    if (MODEL.points) {
-      const [each, unit] = MODEL.points.columns[term.name] || [0, 1];
-      points += (each * value) / unit;
-    } else points += term.coefficient * value;
+    points += term.coefficient * value;
   }
   const scale = MODEL.nomogram;
   return MODEL.points || !scale ? points : (points - scale.least[column]) / scale.unit;
