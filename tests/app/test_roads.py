@@ -125,10 +125,8 @@ def tables(draw):
     alpha = draw(st.sampled_from([None, "1"]))
     k = draw(st.sampled_from([2, 7, 7]))
     include = draw(st.sampled_from([None, "flag", "kind", "lab", "the dose"]))
-    cut = draw(st.booleans())
-    # A list holds all cuts of a column that it must have, and all levels.
+    # A list holds all levels of a column that it must have.
     include = None if include == "kind" and k < len(levels) and text == "one-hot" else include
-    include = None if include in ("lab", "the dose") and cut else include
     return Drawn({
         "seed": seed,
         "signed": signed,
@@ -147,7 +145,6 @@ def tables(draw):
             "-k", k,
             *(["--points", points] if points else []),
             *(["--alpha", alpha] if alpha else []),
-            *(["--transform", "cut=deciles"] if cut else []),
             *(["--quick"] if draw(st.sampled_from([True, True, False])) else []),
             *(["--limits", f"always_include={include}"] if include and not signed else []),
             # Text without a digit is missing.

@@ -60,14 +60,6 @@ class Fitting:
             "be on the list. Can be repeated.",
         ),
     ] = None
-    transform: Annotated[
-        list[str] | None,
-        fitting(
-            metavar="NAME=VALUE",
-            help="How values are transformed. cut=deciles cuts numbers into "
-            "columns of 0 and 1, such as age > 60, so that totals of --points are whole numbers.",
-        ),
-    ] = None
     points: Annotated[
         int | None,
         fitting(
@@ -105,18 +97,8 @@ class Fitting:
         limits = replace(limits, exclude=kept)
         if given.pop("quick"):
             given |= {"folds": 0, "stability_pairs": 0}
-        given.pop("transform", None)
         given |= _read_columns(self.columns) | {"limits": limits}
         return FitSettings(**given)
-
-    @property
-    def cuts(self) -> bool:
-        """Return whether numbers are cut at their deciles."""
-        given = options.read_assignments(self.transform or (), "--transform", ("cut",))
-        cut = given.get("cut", "none")
-        if cut not in ("deciles", "none"):
-            raise typer.BadParameter(f"--transform: cut is deciles or none, not {cut!r}")
-        return cut == "deciles"
 
 
 def _read_columns(given: str | None) -> dict[str, Any]:
@@ -174,12 +156,11 @@ def fit_command(
     with progress(f"Reading {table.name}") as advance:
         from ..fitting import fit_table
         from ..model_files import model_bytes
-        from ..reading.training import cut_numbers
         from ._reading import made_by, read_table
 
         settings = how.settings(training.exclude)
         ready = read_table(table, training, text_file, ids=ids, limits=settings.limits)
-        fit = fit_table(cut_numbers(ready) if how.cuts else ready, settings, advance)
+        fit = fit_table(ready, settings, advance)
         if out is not None:
             contents[out] = model_bytes(fit.card)
         if report is not None:

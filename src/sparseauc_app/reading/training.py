@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,9 +45,6 @@ from .source import DataError, Source
 if TYPE_CHECKING:
     from sparseauc.outcome import Outcome
     from sparseauc.survival import SurvivalTimes
-
-# Values of the table beyond which columns of 0 and 1 would fill the memory.
-_MOST_NUMBERS = 5e7
 
 
 @dataclass(frozen=True, eq=False)
@@ -467,48 +464,3 @@ def _notes_on_imputation(
         held = {name: count for name, count in missing.items() if name in names}
         if held:
             yield f"{what}: {_show_missing(held)}"
-
-
-def cut_numbers(table: Table) -> Table:
-    """Replace each column of numbers by columns of 0 and 1: is it above a decile?
-
-    Extreme values then count no more than others, and a column may matter from some value on. A
-    column of at most ten different values is cut between all of them, and one of two is left
-    alone. Deciles are those of all rows of the table, whatever their class, and are rounded.
-    """
-    if 9 * table.X.size > _MOST_NUMBERS:
-        raise DataError(
-            f"--transform cut: {table.y.size} rows of {len(table.inputs)} columns are too many"
-        )
-    columns: list[npt.NDArray[np.floating]] = []
-    inputs: list[Input] = []
-    for one, values in zip(table.inputs, table.X.T, strict=True):
-        known = values[~np.isnan(values)]
-        if one.level is not None or np.unique(known).size <= 2:
-            columns.append(values)
-            inputs.append(one)
-            continue
-        for cut in _choose_cuts(np.asarray(known, np.float64)):
-            columns.append(np.where(np.isnan(values), np.nan, values > cut).astype(values.dtype))
-            inputs.append(Input(one.column, above=cut))
-    note = "numbers are cut at their deciles into columns of 0 and 1"
-    return replace(
-        table, X=np.column_stack(columns), inputs=tuple(inputs), notes=(*table.notes, note)
-    )
-
-
-def _choose_cuts(values: npt.NDArray[np.float64]) -> Iterator[float]:
-    """Cuts with rows on both sides, rounded to a tenth of the way to their neighbours."""
-    different = np.unique(values)
-    if different.size <= 10:
-        yield from different[:-1].tolist()
-        return
-    found = np.unique(np.quantile(values, np.arange(0.1, 0.95, 0.1), method="lower"))
-    found = found[found < different[-1]]
-    ways = np.diff(found, prepend=-np.inf, append=np.inf)
-    for cut, way in zip(found.tolist(), np.minimum(ways[:-1], ways[1:]).tolist(), strict=True):
-        rounded = cut
-        if np.isfinite(way):
-            # Adding 0 turns −0 into 0.
-            rounded = round(cut, int(np.ceil(-np.log10(way / 10)))) + 0.0
-        yield rounded if different[0] <= rounded < different[-1] else cut
