@@ -137,24 +137,6 @@ class Choice:
     chosen: ChosenList
     rounds: Array
 
-    @property
-    def units(self) -> Units | None:
-        """Units of all rows; None where columns count as what they are."""
-        units = self.found.folds.units
-        return None if units is None else units[-1]
-
-    @property
-    def path_of_columns(self) -> SparseAUCPath:
-        """The path with columns of the table in place of those of their bases."""
-        if self.units is None:
-            return self.path
-        return self.path.of_units(self.units)
-
-    @property
-    def out_of_fold_scores(self) -> Array:
-        """Mean out-of-fold score of each row."""
-        return mean_over_rounds(self.rounds)
-
 
 def choose_by_validation(task: CVTask) -> Choice:
     """Choose a model by cross-validation and fit it to all rows."""
@@ -164,13 +146,13 @@ def choose_by_validation(task: CVTask) -> Choice:
         alpha = float(family.alphas[found.place])
         path = found.path_at(alpha)
         solution = path.solutions[0][found.place]
-        restrictions = found.folds.task.restrictions
+        restrictions = found.task.restrictions
         lost = restrictions.lost(solution.support, solution.coef)
         if lost.size == 0:
             break
         # Lists of the folds, too, are without required columns that can have no coefficient.
-        units = found.folds.units
-        columns = lost if units is None else np.unique(units[-1].columns[lost])
+        units = found.units
+        columns = lost if units is None else np.unique(units.columns[lost])
         task = replace(task, restrictions=task.restrictions.without_fixed(columns))
     quadratic = found.folds.sets.everything
     chosen = ChosenList.of_solution(solution, quadratic, path.scale, restrictions, np.float64)
@@ -187,7 +169,8 @@ def choose_by_validation(task: CVTask) -> Choice:
         if np.unique(restrictions.budgets).size > 1:
             k = restrictions.count(np.flatnonzero(chosen.coef))
         chosen = replace(chosen, restrictions=replace(restrictions, budgets=np.array([budget])))
-    return Choice(found, k, alpha, budget, path, chosen, found.out_of_fold(family, found.place))
+    rounds = found.out_of_fold(family, found.place)
+    return Choice(found, k, alpha, budget, path, chosen, rounds)
 
 
 def _try_curves(task: CVTask) -> CVResult:
@@ -201,14 +184,15 @@ def _try_curves(task: CVTask) -> CVResult:
     lines = cross_validate(task, _learn_units(task, curved=False))
     if not _curves_are_tried(task):
         return lines
-    first = replace(task, plan=task.plan.first_round())
-    for part in [task] if first.plan is task.plan else [first, task]:
+    first = task.plan.first_round()
+    for plan in [first] if first is task.plan else [first, task.plan]:
+        part = replace(task, plan=plan)
         units = _learn_units(part, curved=True)
         if units is None or not units[-1].curves:
             return lines
         curves = cross_validate(part, units)
-        if not curves.gains(lines):
-            return lines if part is first else replace(lines, rival=curves)
+        if not curves.is_better_than(lines):
+            return replace(lines, rival=curves) if plan is task.plan else lines
     return replace(curves, rival=lines)
 
 
@@ -274,8 +258,10 @@ class CVResult:
 
     Attributes
     ----------
+    task : CVTask
+        With the lengths that were tried, of the columns as models take them.
     folds : Folds
-        Rows and columns as each split took them, with the lengths that were tried.
+        Rows and columns as each split took them.
     families : list of Family
         Of each ridge, the largest first, and then the logistic ones.
     score_error : float
@@ -290,6 +276,7 @@ class CVResult:
         Of curves where these are lines, or of lines, if both were tried on all splits.
     """
 
+    task: CVTask
     folds: Folds
     families: list[Family]
     score_error: float
@@ -308,19 +295,20 @@ class CVResult:
         """Place of its list on the path."""
         return self.index // len(self.families)
 
-    def gains(self, other: CVResult) -> bool:
-        """Return whether the mean score is higher than that of the other.
+    @property
+    def units(self) -> Units | None:
+        """Units of all rows; None where columns count as what they are."""
+        return None if self.folds.units is None else self.folds.units[-1]
 
-        Of the first splits alone, if only these were tried.
-        """
+    def is_better_than(self, other: CVResult) -> bool:
+        """Return whether the mean score is higher, over the splits that this one has tried."""
         scores = self.family.scores[:, self.place]
         gain = scores - other.family.scores[: scores.size, other.place]
         return bool(gain.mean() > 0)
 
     def path_at(self, alpha: float) -> SparseAUCPath:
         """Find the path on all rows at one of the ridges."""
-        folds = self.folds
-        task = folds.task
+        task = self.task
         alphas = np.array([alpha])
         if self.full_path is not None:
             (place,) = np.flatnonzero(task.alphas == alpha)
@@ -331,7 +319,7 @@ class CVResult:
                 solutions=[self.full_path.solutions[place][: task.ks.size]],
                 budgets=task.restrictions.budgets,
             )
-        (path,) = folds.find_paths([folds.sets.everything], alphas, n_thorough=1)
+        (path,) = self.folds.find_paths(task, [self.folds.sets.everything], alphas, n_thorough=1)
         return path
 
     def out_of_fold(self, family: Family, place: int) -> Array:
@@ -342,8 +330,7 @@ class CVResult:
         """
         models, number = family.models[place]
         used, chosen = narrow([one.only(number) for one in models])
-        folds = self.folds
-        scores = folds.chunks.run(OutOfFold(chosen), *folds.task.plan.rounds, columns=used)
+        scores = self.folds.chunks.run(OutOfFold(chosen), *self.task.plan.rounds, columns=used)
         return np.concatenate(scores)
 
 
@@ -369,17 +356,18 @@ def cross_validate(task: CVTask, units: Sequence[Units] | None = None) -> CVResu
     kinds = ("auc",) if task.kinds is None else task.kinds
     # The threads are kept, as there are several rounds.
     with folds.run, blas_threads().limit(limits=1 if small else None, user_api="blas"):
-        paths = folds.find_paths(fitted, task.alphas, n_thorough=int(sets.read_again))
+        paths = folds.find_paths(task, fitted, task.alphas, n_thorough=int(sets.read_again))
         folds.keep_columns(paths)
         training_paths = paths[: len(sets.training)]
         families, score_error = _score_paths(folds, training_paths)
         if "logistic" in kinds:
             tried = _try_logistic(folds, families, training_paths)
-            folds.task = task.with_lengths(tried.scores.shape[1])
+            task = task.with_lengths(tried.scores.shape[1])
             families.append(tried)
     families = [family for family in families if family.kind in kinds]
-    results = _tabulate(folds.task, families)
+    results = _tabulate(task, families)
     return CVResult(
+        task=task,
         folds=folds,
         families=families,
         score_error=score_error,
@@ -592,18 +580,18 @@ class Folds:
         return np.hstack(parts)
 
     def find_paths(
-        self, quadratics: Sequence[Quadratic], alphas: Array, n_thorough: int
+        self, task: CVTask, quadratics: Sequence[Quadratic], alphas: Array, n_thorough: int
     ) -> list[SparseAUCPath]:
-        """Find the paths of some quadratics over all lengths and some ridges."""
+        """Find the paths of some quadratics over the lengths of a task and some ridges."""
         return find_paths(
             self.run,
             quadratics,
-            self.task.ks,
+            task.ks,
             alphas,
-            self.task.restrictions,
+            task.restrictions,
             n_thorough=n_thorough,
             one_thread=self.sets.gathered,
-            progress=self.task.progress,
+            progress=task.progress,
         )
 
     def keep_columns(self, paths: Sequence[SparseAUCPath]) -> None:

@@ -463,7 +463,7 @@ def choose_among_lists(
         )
     )
     record_choice(model, choice)
-    validated = np.flatnonzero(~np.isnan(choice.out_of_fold_scores))
+    validated = np.flatnonzero(~np.isnan(choice.rounds).all(axis=1))
     report_choice(model, choice.found, outcome.take(validated), smoothing)
     return choice
 
@@ -471,7 +471,8 @@ def choose_among_lists(
 def record_choice(model: Any, choice: Choice) -> None:
     """Set what cross-validation chose, but coefficients and scores."""
     found = choice.found
-    plan = found.folds.task.plan
+    plan = found.task.plan
+    units = found.units
     model.cv_results_ = found.results
     model.best_index_ = found.index
     model.best_score_ = float(found.results["mean_test_score"][found.index])
@@ -481,9 +482,9 @@ def record_choice(model: Any, choice: Choice) -> None:
     model.alpha_ = choice.alpha
     if choice.budget is not None:
         model.budget_ = choice.budget
-    model.path_ = choice.path_of_columns
-    model.curves_ = choice.units is not None and choice.units.curves
-    record_list(model, choice.chosen, choice.alpha, choice.units)
+    model.path_ = choice.path if units is None else choice.path.of_units(units)
+    model.curves_ = units is not None and units.curves
+    record_list(model, choice.chosen, choice.alpha, units)
 
 
 def report_choice(model: Any, found: CVResult, outcome: Outcome, smoothing: int) -> None:

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import CountedRows, check_weights
+from ..cross_validation import mean_over_rounds
 from ..defaults import CONCORDANCE_ALPHAS, CONCORDANCE_SMOOTHING, WIDE_CONCORDANCE_ALPHAS
 from ..errors import InputError
 from ..limits import Limits
@@ -444,7 +445,7 @@ class SparseConcordanceCV(ConcordanceModel):
             n_informative=int(np.count_nonzero(outcome.positive)) // 2,
             smoothing=CONCORDANCE_SMOOTHING if d < n else 0,
         )
-        scores = choice.out_of_fold_scores
+        scores = mean_over_rounds(choice.rounds)
         self.hazards_ = ProportionalHazards.fit(scores, outcome.times, outcome.weight)
         coef = choice.chosen.coef.astype(X.dtype, copy=False)
         set_columns(self, coef, choice.chosen.quadratic.centre, X, outcome.weight)
