@@ -114,24 +114,24 @@ def count_aucs(
         rounds, splits = _divide_by_strata(rounds, len(models), positive, weight, strata)
     used, narrowed = narrow(models)
     narrowed = [narrowed[split] for split in splits]
-    few_are_positive = bool(2 * np.count_nonzero(positive) <= positive.size)
-    rarer = positive if few_are_positive else ~positive
+    rarer = bool(2 * np.count_nonzero(positive) <= positive.size)
     validating = [rows for numbers in rounds for _, rows in rows_by_number(numbers)]
-    kept = [rows[rarer[rows]] for rows in validating]
-    exact = sum(rows.size * m.middle.size * 8 for rows, m in zip(kept, narrowed, strict=True))
-    exactly = (exact if weight is None else 2 * exact) <= chunks.max_payload_bytes
-    if not exactly:
-        kept = [
-            _dividing_rows(few, rows[~rarer[rows]])
-            for few, rows in zip(kept, validating, strict=True)
+    dividing = [rows[positive[rows] == rarer] for rows in validating]
+    n_scores = sum(rows.size * m.middle.size for rows, m in zip(dividing, narrowed, strict=True))
+    # Scores of 8 bytes, and as many sums of weights.
+    exact = n_scores * (8 if weight is None else 16) <= chunks.max_payload_bytes
+    if not exact:
+        dividing = [
+            _dividing_rows(few, rows[positive[rows] != rarer])
+            for few, rows in zip(dividing, validating, strict=True)
         ]
-    dividers, before = _score_dividers(chunks, kept, used, narrowed, weight if exactly else None)
-    compared = few_are_positive if exactly else None
-    work = _Count(narrowed, dividers, before, compared, weight is not None, n_threads)
+    dividers, before = _score_dividers(chunks, dividing, used, narrowed, weight if exact else None)
+    divided_by = rarer if exact else None
+    work = _Count(narrowed, dividers, before, divided_by, weight is not None, n_threads)
     known = [positive, *([] if weight is None else [weight]), *rounds]
     counts: list[Array] = chunks.run(work, *known, columns=used)
     totals = np.array([_class_totals(rows, positive, weight) for rows in validating])
-    aucs, error = _aucs_of_counts(counts, totals, compared)
+    aucs, error = _aucs_of_counts(counts, totals, divided_by)
     if strata is not None:
         aucs = [
             strata.shares(totals[splits == split].T) @ np.array(aucs)[splits == split]
@@ -141,15 +141,15 @@ def count_aucs(
 
 
 def _aucs_of_counts(
-    counts: Sequence[Array], totals: Array, few_are_positive: bool | None
+    counts: Sequence[Array], totals: Array, divided_by: bool | None
 ) -> tuple[list[Array], float]:
     """Turn what ``_Count`` counted into AUCs, and how far they may be off."""
-    if few_are_positive is None:
+    if divided_by is None:
         found = [_auc_of_cells(counted) for counted in counts]
         return [auc for auc, _ in found], max(error for _, error in found)
     pairs = 2.0 * totals.prod(axis=1)
     below = [counted / number for counted, number in zip(counts, pairs, strict=True)]
-    return [1.0 - share if few_are_positive else share for share in below], 0.0
+    return [1.0 - share if divided_by else share for share in below], 0.0
 
 
 def _class_totals(rows: Indices, positive: Mask, weight: Array | None) -> list[float]:
@@ -182,17 +182,17 @@ def _divide_by_strata(
 
 def _score_dividers(
     chunks: Chunks,
-    kept: Sequence[Indices],
+    dividing: Sequence[Indices],
     used: Indices,
     models: Sequence[Models],
     weight: Array | None,
 ) -> tuple[list[Array], list[Array]]:
-    """Scores of the rows kept of each split, ascending, and with weights their sums before each."""
-    every = np.unique(np.concatenate(kept))
+    """Score the dividing rows of each split, ascending; sum the weights before each, if any."""
+    every = np.unique(np.concatenate(dividing))
     values = chunks.take(every, used)
     dividers = []
     before = []
-    for rows, model in zip(kept, models, strict=True):
+    for rows, model in zip(dividing, models, strict=True):
         scores = model.scores(values[np.searchsorted(every, rows)])
         if weight is not None:
             order = np.argsort(scores, axis=1, kind="stable")
@@ -222,8 +222,8 @@ def _dividing_rows(few: Indices, many: Indices) -> Indices:
 class _Count(Pass[list[Array]]):
     """Score validation rows and count them among the dividers of each model, for each split.
 
-    Where all rows of the rarer class divide, ``few_are_positive`` says which that is. Counts are
-    then, over all other rows, twice the weight of the dividers below, ties once, by model;
+    Where all rows of one class divide, ``divided_by`` says whether these are the positives. Counts
+    are then, over all other rows, twice the weight of the dividers below, ties once, by model;
     ``before`` are the sums of the dividers' weights. Otherwise it is None, and counts are weights
     by model, class and cell. Without weights every row counts one.
     """
@@ -231,7 +231,7 @@ class _Count(Pass[list[Array]]):
     models: Sequence[Models]
     dividers: Sequence[Array]
     before: Sequence[Array]
-    few_are_positive: bool | None
+    divided_by: bool | None
     weighted: bool
     n_threads: int
 
@@ -243,7 +243,7 @@ class _Count(Pass[list[Array]]):
         positive, *rounds = known
         weight = rounds.pop(0) if self.weighted else None
         # By model; or by model, class and cell.
-        exact = self.few_are_positive is not None
+        exact = self.divided_by is not None
         counts = state or [
             np.zeros(len(one) if exact else (len(one), 2, 2 * one.shape[1] + 1))
             for one in self.dividers
@@ -258,18 +258,15 @@ class _Count(Pass[list[Array]]):
                 scores = model.scores(X[part])
                 side = positive[part]
                 counted = np.empty(0) if weight is None else weight[part]
-                below, cells = counts[number], _NO_CELLS
-                if not exact:
-                    below, cells = np.empty(0), counts[number]
                 count_below(
                     dividers,
                     self.before[number] if exact and self.weighted else np.empty((0, 0)),
                     scores,
                     side,
-                    side != self.few_are_positive if exact else np.ones_like(side),
+                    side != self.divided_by if exact else np.ones_like(side),
                     counted,
-                    below,
-                    cells,
+                    counts[number] if exact else np.empty(0),
+                    _NO_CELLS if exact else counts[number],
                 )
 
         judged = [each for validated in rounds for each in rows_by_number(validated)]

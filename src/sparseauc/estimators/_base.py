@@ -341,6 +341,8 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
 
     classes_: npt.NDArray[Any]
     platt_: dict[str, Any]
+    # Of classifiers without this parameter.
+    device: str | None = None
 
     # Whether every fit calibrates probabilities.
     _calibrates: ClassVar[bool] = False
@@ -427,9 +429,8 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
     def _read_in_chunks(self, X: Any, y: Any) -> Chunks | None:
         """Return X as chunks, where its rows are read so or a device is to read them."""
         self._forget_fit()  # so that a refused fit does not look fitted
-        device = getattr(self, "device", None)
-        if device is not None:
-            X = chunks_on_device(X, device)
+        if self.device is not None:
+            X = chunks_on_device(X, self.device)
         return self._as_chunks(X, y)
 
     def _check_chunks(self, chunks: Chunks, y: Any, sample_weight: Any) -> tuple[Any, Any]:

@@ -47,6 +47,8 @@ class ConcordanceModel(SparseLinearModel):
     """Base of the models that rank rows by the time to their event."""
 
     horizon: float | None
+    # Of models without this parameter.
+    scoring: Literal["uno", "harrell"] = "harrell"
     horizon_: float
     hazards_: ProportionalHazards
 
@@ -135,7 +137,7 @@ class ConcordanceModel(SparseLinearModel):
         X, outcome, rows = self._leave_out_absent(X, Times(times, weight))
         if reset:
             self.horizon_ = outcome.times.check_horizon(self.horizon, outcome.weight)
-        if getattr(self, "scoring", "harrell") == "uno":
+        if self.scoring == "uno":
             outcome = replace(outcome, horizon=self.horizon_)
         return X, outcome, rows
 
