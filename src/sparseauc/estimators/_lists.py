@@ -427,7 +427,7 @@ def choose_among_lists(
     kinds: tuple[Kind, ...] | None = None,
     smoothing: int,
 ) -> Choice:
-    """Choose k, ridge and columns of a model by cross-validation, and set all but coefficients.
+    """Select a model by cross-validation, and set every attribute but those of its score's scale.
 
     ``n_informative`` rows decide how long lists are tried; the others are as of ``CVTask``.
     """
@@ -463,6 +463,8 @@ def choose_among_lists(
         )
     )
     record_choice(model, choice)
+    coef = choice.chosen.coef.astype(X.dtype, copy=False)
+    set_columns(model, coef, choice.chosen.quadratic.centre, X, outcome.weight)
     validated = np.flatnonzero(~np.isnan(choice.rounds).all(axis=1))
     report_choice(model, choice.found, outcome.take(validated), smoothing)
     return choice

@@ -15,7 +15,7 @@ from ..rules import ChanceWarning, Rule
 from ..strata import Weighting
 from ..utils.types import Array, Mask
 from ._base import SparseLinearClassifier, checks_parameters, frames_of_ours
-from ._lists import CV_CONSTRAINTS, check_ridges, check_rows, choose_among_lists, set_columns
+from ._lists import CV_CONSTRAINTS, check_ridges, check_rows, choose_among_lists
 
 
 class SparseAUCClassifierCV(SparseLinearClassifier):
@@ -229,8 +229,6 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         if isinstance(X, Chunks):
             self.auc_error_ = choice.found.score_error
             self.n_passes_ = X.n_passes
-        coef = choice.chosen.coef.astype(X.dtype, copy=False)
-        set_columns(self, coef, choice.chosen.quadratic.centre, X, outcome.weight)
         score_in_log_odds(self, choice.rounds, outcome.positive, outcome.weight)
         self.out_of_fold_scores_ = rows.spread(self.out_of_fold_scores_)
         return self

@@ -30,7 +30,6 @@ from ._lists import (
     check_rows,
     choose_among_lists,
     fit_rows,
-    set_columns,
 )
 
 
@@ -449,8 +448,6 @@ class SparseConcordanceCV(ConcordanceModel):
         )
         scores = mean_over_rounds(choice.rounds)
         self.hazards_ = ProportionalHazards.fit(scores, outcome.times, outcome.weight)
-        coef = choice.chosen.coef.astype(X.dtype, copy=False)
-        set_columns(self, coef, choice.chosen.quadratic.centre, X, outcome.weight)
         slope = self.hazards_.slope
         if slope > 0:
             self._rescale_score(slope)
