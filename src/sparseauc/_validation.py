@@ -118,7 +118,8 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array:
     """Return the weights of the rows, finite numbers of 0 or more; one number is for all."""
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
-    weight = check_numbers(sample_weight, n_rows, "sample_weight").astype(np.float64, copy=False)
+    numbers = check_numbers(sample_weight, n_rows, "sample_weight")
+    weight = np.ascontiguousarray(numbers, np.float64)
     row = first_bad(weight < 0)
     if row is not None:
         raise InputError(f"sample_weight is {weight[row]:g} in row {row}: give 0 or more")
@@ -251,7 +252,9 @@ def _first_not_finite_tensor(X: Any) -> tuple[int, int, float] | None:
     if all(bool(torch.isfinite(end)) for end in torch.aminmax(X)):
         return None
     for row, entries in enumerate(X):
-        for column in torch.nonzero(~torch.isfinite(entries))[:1, 0].tolist():
+        bad = torch.nonzero(~torch.isfinite(entries))
+        if len(bad):
+            column = int(bad[0, 0])
             return row, column, float(entries[column])
     return None
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._validation import check_weights, first_bad
 from ..chunks import Chunks, as_chunks, labels_and_weights
 from ..errors import InputError
 from ..strata import Strata, Weighting
@@ -51,7 +52,8 @@ def class_moments(
     values = np.asarray(y)
     if values.dtype.kind not in "biuf":
         raise InputError("y must be true/false or numbers; for text labels pass y == label")
-    for row in np.flatnonzero(np.isnan(values))[:1]:
+    row = first_bad(np.isnan(values))
+    if row is not None:
         raise InputError(f"y has NaN at row {row}; leave out rows without a label")
     positive = np.ascontiguousarray(values > 0)
     if chunks is not None:
@@ -63,13 +65,7 @@ def class_moments(
         raise InputError(f"X has {n} rows but y has shape {positive.shape}")
     if X.dtype not in (np.float32, np.float64):
         raise InputError(f"X must be float32 or float64, got {X.dtype}")
-    weight = None
-    if sample_weight is not None:
-        weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
-        if weight.shape != (n,):
-            raise InputError(f"X has {n} rows but sample_weight has shape {weight.shape}")
-        for row in np.flatnonzero(~(weight >= 0) | np.isinf(weight))[:1]:
-            raise InputError(f"sample_weight has {weight[row]} at row {row}; give 0 or more")
+    weight = None if sample_weight is None else check_weights(sample_weight, n)
     if strata is not None:
         strata = strata if chunks is None else chunks.beside(strata, "strata")
         strata = Strata.of_classes(strata, positive, stratum_weights, weight)

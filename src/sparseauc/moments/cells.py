@@ -283,8 +283,9 @@ class Moments(Quadratic):
         index = np.asarray(columns, dtype=np.int64 if np.size(columns) == 0 else None)
         if index.ndim != 1 or index.dtype.kind not in "iu":
             raise InputError("columns must be a one-dimensional array of column numbers")
-        for column in index[(index < 0) | (index >= self.n_features)][:1]:
-            raise InputError(f"column {column} does not exist: there are {self.n_features}")
+        unknown = index[(index < 0) | (index >= self.n_features)]
+        if unknown.size:
+            raise InputError(f"column {unknown[0]} does not exist: there are {self.n_features}")
         return index.astype(np.int64)
 
     def check_both_classes(self) -> None:
