@@ -15,8 +15,6 @@ from commands import run
 from sparseauc import SparseAUCClassifierCV
 from sparseauc.metrics import auc
 from sparseauc_app.model_files import load_model
-from sparseauc_app.reading import Input, Table
-from sparseauc_app.reading.training import cut_numbers
 
 RNG = np.random.default_rng(0)
 N = 90
@@ -124,32 +122,6 @@ def in_class(values, name):
     above = float(words[words.index("above") + 1]) if "above" in words else -np.inf
     up_to = float(words[words.index("to") + 1]) if "to" in words else np.inf
     return (values > above) & (values <= up_to)
-
-
-def test_cuts_have_rows_on_both_sides():
-    rng = np.random.default_rng(0)
-    X = np.column_stack(
-        [
-            np.exp(3 * rng.normal(size=500)), rng.integers(0, 4, 500), rng.integers(0, 2, 500),
-            1e9 + rng.normal(size=500), np.append(np.zeros(470), rng.random(30)), np.ones(500),
-        ]
-    )  # fmt: skip
-    X[:5, 0] = np.nan
-    inputs = tuple(Input(name) for name in "abcdef")
-    table = Table(X, inputs, rng.integers(0, 2, 500), "y", "no", "yes")
-    cut = cut_numbers(table)
-    assert cut.X.shape == (500, len(cut.inputs)) == (500, len({one.name for one in cut.inputs}))
-    for one, values in zip(cut.inputs, cut.X.T, strict=True):
-        original = X[:, "abcdef".index(one.column)]
-        if one.column in "cf":
-            np.testing.assert_array_equal(values, original)
-            continue
-        known = ~np.isnan(original)
-        np.testing.assert_array_equal(values[known], original[known] > one.above)
-        assert set(values[known]) == {0, 1}
-        assert np.isnan(values[~known]).all()
-    counts = {name: sum(one.column == name for one in cut.inputs) for name in "abcdef"}
-    assert counts == {"a": 9, "b": 3, "c": 1, "d": 9, "e": 1, "f": 1}
 
 
 @pytest.mark.slow
