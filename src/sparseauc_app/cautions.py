@@ -7,7 +7,7 @@ import numpy as np
 
 from sparseauc.utils.text import listed
 
-from .formatting import capitalised, percent
+from .formatting import as_sentence, percent
 
 # Limits on the number of rows of the rarer class.
 SOME_ROWS = 50
@@ -41,12 +41,6 @@ def find_cautions(
         *_check_size(about),
         *_check_columns(about, copies),
     ]
-
-
-def as_sentence(text: str) -> str:
-    """Begin with a capital and end with a full stop."""
-    text = capitalised(text)
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def warn_of_chance(auc: Mapping[str, Any], what: str, measure: str = "AUC") -> Iterator[str]:

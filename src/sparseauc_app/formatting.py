@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from sparseauc.metrics import AUCInterval
+    from sparseauc.survival import ProportionalHazards
 
     from .evaluation.probabilities import CalibrationCheck
 
@@ -26,10 +27,8 @@ HEADINGS = {
     "coefficient": ("coefficient", ".4g"),
     "standardised": ("per SD", "+.3g"),
     "odds_ratio": ("odds ratio", ".3g"),
-    "odds_ratio_for": ("for each", ""),
     "odds_ratio_per_sd": ("odds ratio per SD", ".3g"),
     "hazard_ratio": ("hazard ratio", ".3g"),
-    "hazard_ratio_for": ("for each", ""),
     "hazard_ratio_per_sd": ("hazard ratio per SD", ".3g"),
     "auc": ("alone", ".3f"),
     "cost": ("cost", "g"),
@@ -39,7 +38,7 @@ HEADINGS = {
 }
 
 # Points say what these do.
-WITHOUT_POINTS = {"coefficient", "odds_ratio", "odds_ratio_for", "hazard_ratio", "hazard_ratio_for"}
+WITHOUT_POINTS = {"coefficient", "odds_ratio", "hazard_ratio"}
 
 
 def heading_of(key: str, measure: str) -> str:
@@ -119,6 +118,12 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def as_sentence(text: str) -> str:
+    """Begin with a capital and end with a full stop."""
+    text = capitalised(text)
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def calibration_text(check: CalibrationCheck) -> str:
     """Intercept and slope with their limits, and what they mean."""
     slope = (
@@ -185,9 +190,11 @@ def _sentences() -> Environment:
     environment.finalize = _on_one_line
     environment.filters |= {
         "count": count,
-        "calibration": calibration_text,
+        "calibration": lambda check: calibration_text(check).replace("-", "−"),
         "auc": auc_text,
         "repr": repr,
+        "sentence": as_sentence,
+        "ratio": _hazard_ratio,
         "g": lambda number: f"{number:g}".replace("-", "−"),
         "fixed": lambda number, digits=2: f"{number:.{digits}f}".replace("-", "−"),
         "signed": lambda number, digits=3: f"{number:+.{digits}f}".replace("-", "−"),
@@ -195,6 +202,13 @@ def _sentences() -> Environment:
         "quoted": lambda names: ", ".join(repr(str(name)) for name in names),
     }
     return environment
+
+
+def _hazard_ratio(of: ProportionalHazards) -> str:
+    """The factor of the hazard for each unit of a score, with its interval."""
+    reach = 1.96 * of.slope_error
+    middle, low, high = np.exp([of.slope, of.slope - reach, of.slope + reach])
+    return f"{middle:.3g} (95 % CI {low:.3g} to {high:.3g})"
 
 
 def _on_one_line(value: Any) -> Any:

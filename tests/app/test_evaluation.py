@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -268,16 +269,18 @@ def test_no_command_line_advice_for_a_colleague(evaluation):
 
 
 def test_tripod_has_its_27_items_and_52_parts(evaluation):
-    listing = list_items(evaluation.fit.card, needed=evaluation.size)
-    numbers = listing.frame["Item"].tolist()
+    known, unknown = list_items(evaluation.fit.card, needed=evaluation.size)
+    numbers = pd.concat([known.frame, unknown.frame]).sort_index()["Item"].tolist()
     assert len(numbers) == len(set(numbers)) == 52
     assert [int("".join(filter(str.isdigit, one))) for one in numbers] == sorted(
         int("".join(filter(str.isdigit, one))) for one in numbers
     )
     assert {int("".join(filter(str.isdigit, one))) for one in numbers} == set(range(1, 28))
-    frame = listing.frame.set_index("Item")["What is known"]
+    frame = known.frame.set_index("Item")["What is known"]
     assert f"160 rows, {evaluation.fit.table.y.sum()} positive" in frame["10"]
     assert f"{evaluation.size.rows} rows" in frame["10"]
     assert "gene" in frame["22"]
-    assert frame["17"] == "for you to write"
+    assert "17" in unknown.frame["Item"].tolist()
+    assert unknown.folded
+    assert frame["11"] == "No value was missing."
     assert not frame.str.contains("{{|None", regex=True).any()

@@ -516,6 +516,8 @@ def test_reports_tell_of_concordance_and_follow_up(folder):
         "Harrell's C, all times",
         "AUC at 365",
         "Kaplan–Meier curves of thirds of the score",
+        "Check of proportional hazards",
+        "The hazard ratios have no CIs",
         "Numbers at risk",
         "Brier score at the horizon",
         "risk until 365 = 1 − ",
@@ -594,6 +596,27 @@ def test_curves_and_areas_are_those_of_scikit_survival():
     np.testing.assert_allclose(highest.high[inside], band[1][inside], atol=1e-3)
     for mark, count in zip(found.marks, highest.at_risk, strict=True):
         assert count == np.count_nonzero(times.time[rows] >= mark)
+
+
+@pytest.mark.parametrize("proportional", [True, False])
+def test_hazards_are_compared_before_and_after_the_median_event(proportional):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=600)
+    event_time = rng.exponential(np.exp(-scores))
+    later = 0.5 + rng.exponential(np.exp(0.0 * scores))  # the effect is lost at 0.5
+    time = event_time if proportional else np.where(event_time < 0.5, event_time, later)
+    censored = rng.exponential(3.0, 600)
+    times = SurvivalTimes(np.minimum(time, censored), time <= censored)
+    found = follow_scores(times, 1.0, scores).hazards
+    assert found.until == np.median(times.time[times.event])
+    after = times.time > found.until
+    early = Surv.from_arrays(times.event & ~after, np.minimum(times.time, found.until))
+    late = Surv.from_arrays(times.event[after], times.time[after])
+    for one, y, x in ((found.before, early, scores), (found.after, late, scores[after])):
+        model = CoxPHSurvivalAnalysis(ties="breslow").fit(x[:, None], y)
+        assert one.slope == pytest.approx(model.coef_[0], abs=1e-4)
+    assert (found.pvalue > 0.05) == proportional
+    assert found.pvalue > 0.05 or found.pvalue < 1e-3
 
 
 def test_methods_are_compared_by_concordance(folder):

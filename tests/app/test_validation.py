@@ -174,7 +174,7 @@ def test_json_and_the_report(found):
     page = render(report)
     assert f"{found.interval.auc:.3f}" in page
     assert "north" in page
-    answered = list_items(found.card, new=found).frame.set_index("Item")["What is known"]
+    answered = list_items(found.card, new=found)[0].frame.set_index("Item")["What is known"]
     events = (cohort(0)["y"] == "ill").sum()
     assert f"Development: 500 rows, {events} positive" in answered["10"]
     assert "Validation: 500 rows" in answered["10"]
@@ -241,7 +241,7 @@ def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
     assert (step["rows"], step["source"]) == (len(frame), "updated.csv")
     twice = update_model(judged, how)
     assert len(twice.summary["updates"]) == 2
-    answered = list_items(again, new=judged).frame.set_index("Item")["What is known"]
+    answered = list_items(again, new=judged)[0].frame.set_index("Item")["What is known"]
     assert answered["12f"].startswith("Recalibrated")
     # The model that was updated is as it was.
     assert load_model(folder / "m.json").calibration == saved.calibration

@@ -66,7 +66,7 @@ def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Basel
     if nested is None:
         return None
     splits = splits_of(nested.folds)
-    sizes = [one.size for one in nested.fold_columns]
+    sizes = [table.count(one.tolist()) for one in nested.fold_columns]
     seed = int(fit.settings.get("seed") or 0)
 
     def fit_l1(fold: int, train: Rows) -> Any:

@@ -21,6 +21,7 @@ from .alternatives import (
     judge_baselines,
     learning_curve,
 )
+from .bootstrap import bootstrap_ratios
 from .probabilities import Risks, judge_scores, log_odds_of
 from .ranking import Followed, RankCurves, follow_scores, rank_curves
 from .sample_size import DevelopmentSize, ValidationSize, development_size, validation_size
@@ -72,7 +73,8 @@ def _describe(values: Array, counted: bool) -> str:
         ones = int(np.count_nonzero(values == 1))
         return f"{ones} ({100 * ones / values.size:.0f} %)"
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-    return f"{middle:.3g} ({low:.3g}–{high:.3g})"
+    between = " to " if low < 0 else "–"
+    return f"{middle:.3g} ({low:.3g}{between}{high:.3g})".replace("-", "−")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,6 +124,8 @@ class Evaluation:
         For the chosen columns, and for all candidates.
     validation : ValidationSize, optional
         Rows to validate the model.
+    ratios : ndarray of shape (2, k), optional
+        Ends of the bootstrap's intervals of odds or hazard ratios.
     """
 
     fit: FitResult
@@ -137,6 +141,7 @@ class Evaluation:
     size: DevelopmentSize | None
     size_of_all: DevelopmentSize | None
     validation: ValidationSize | None
+    ratios: Array | None
 
 
 def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation:
@@ -191,6 +196,7 @@ def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation
         size=size,
         size_of_all=size_of_all,
         validation=validation,
+        ratios=None if nested is None else bootstrap_ratios(fit, progress),
     )
 
 

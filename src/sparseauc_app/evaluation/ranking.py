@@ -3,16 +3,19 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from sparseauc.metrics import AUCInterval
 from sparseauc.outcome import Times
 from sparseauc.performance import roc_band
-from sparseauc.survival import SurvivalTimes, kaplan_meier
+from sparseauc.survival import ProportionalHazards, SurvivalTimes, kaplan_meier
 from sparseauc.utils.types import Array, Indices, Mask
 
 # Points of the precision–recall curve.
 _MOST_POINTS = 400
+# Events before and after a time, with fewer of which hazards are not compared.
+_FEWEST_EVENTS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +82,26 @@ class FreeOfEvent:
     at_risk: Indices
 
 
+@dataclass(frozen=True)
+class HazardsCheck:
+    """Whether the hazards of two scores are in proportion: Cox models before and after a time.
+
+    Attributes
+    ----------
+    until : float
+        Median time of the events.
+    before, after : ProportionalHazards
+        Of the rows until then, and of those that are followed longer.
+    pvalue : float
+        That both have the same slope.
+    """
+
+    until: float
+    before: ProportionalHazards
+    after: ProportionalHazards
+    pvalue: float
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Followed:
     """The ranking of rows that are followed until an event.
@@ -94,12 +117,15 @@ class Followed:
         Times at which rows at risk are counted.
     thirds : list of FreeOfEvent
         Of thirds of the score, the lowest first.
+    hazards : HazardsCheck, optional
+        None where there are too few events.
     """
 
     harrell: AUCInterval
     at: list[tuple[float, AUCInterval]]
     marks: Array
     thirds: list[FreeOfEvent]
+    hazards: HazardsCheck | None
 
 
 def follow_scores(times: SurvivalTimes, horizon: float | None, scores: Array) -> Followed:
@@ -121,7 +147,22 @@ def follow_scores(times: SurvivalTimes, horizon: float | None, scores: Array) ->
         for name, part in zip(_THIRDS, parts, strict=True)
         if len(part)
     ]
-    return Followed(Times(times).interval(scores), at, marks, thirds)
+    return Followed(Times(times).interval(scores), at, marks, thirds, _check_hazards(times, scores))
+
+
+def _check_hazards(times: SurvivalTimes, scores: Array) -> HazardsCheck | None:
+    """Fit the slope to the earlier half of the events, and to the later one; None for few."""
+    until = float(np.median(times.time[times.event])) if times.event.any() else 0.0
+    later = times.time > until
+    early = SurvivalTimes(np.minimum(times.time, until), times.event & ~later)
+    parts = (early, scores), (times.take(later), scores[later])
+    if min(part.event.sum() for part, _ in parts) < _FEWEST_EVENTS:
+        return None
+    slopes = [ProportionalHazards.fit(of, part) for part, of in parts]
+    apart = slopes[1].slope - slopes[0].slope
+    error = float(np.hypot(slopes[0].slope_error, slopes[1].slope_error))
+    pvalue = 2 * float(ndtr(-abs(apart) / error)) if error > 0 else np.nan
+    return HazardsCheck(until, slopes[0], slopes[1], pvalue)
 
 
 def _free_of_event(name: str, times: SurvivalTimes, marks: Array) -> FreeOfEvent:

@@ -30,6 +30,8 @@ class Listing:
         Anchor of its place on the page and stem of its downloads, such as "folds".
     title, caption : str
         The caption says in plain words what was measured and how to read it.
+    folded : bool
+        Whether readers open it themselves.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Listing:
     caption: str
     frame: pd.DataFrame
     formats: Mapping[str, str] = field(default_factory=dict)
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ class Code:
 
     title: str
     text: str
+    folded: bool = False
 
 
 Element = Listing | Figure | Note | Code

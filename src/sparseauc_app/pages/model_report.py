@@ -10,13 +10,15 @@ import pandas as pd
 
 from sparseauc.selection.confidence import NestedScores
 from sparseauc.selection.points import PointScore
+from sparseauc.utils.types import Array
 
-from ..cautions import as_sentence, missing_share
+from ..cautions import missing_share
 from ..evaluation.alternatives import WITHIN, Alternatives, Baselines
+from ..evaluation.bootstrap import SAMPLES
 from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
 from ..fit_result import FitResult
-from ..formatting import HEADINGS, WITHOUT_POINTS, capitalised, heading_of, write_lines
+from ..formatting import HEADINGS, WITHOUT_POINTS, as_sentence, capitalised, heading_of, write_lines
 from .elements import Code, Element, Listing, Note, Report, Section
 from .html import significant
 from .model_figures import (
@@ -128,7 +130,7 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     fit = evaluation.fit
     say = words_of(fit)
     sections = [
-        Section("reliance", "Cautions", [note_cautions(fit.cautions, say("no_cautions"))]),
+        Section("reliance", "Cautions", [_list_cautions(evaluation)]),
         Section("columns", "The short list", _show_columns(evaluation)),
     ]
     if evaluation.alternatives is not None:
@@ -148,7 +150,7 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
         Section(
             "reporting",
             "For a publication",
-            [list_items(fit.card, needed=evaluation.size)],
+            list_items(fit.card, needed=evaluation.size),
         ),
     ]
     positive = class_names(fit)[0]
@@ -167,13 +169,29 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     )
 
 
+def _list_cautions(evaluation: Evaluation) -> Note:
+    """Cautions of the fit, and those that only comparisons and sample sizes give."""
+    fit = evaluation.fit
+    say = words_of(fit)
+    others = () if evaluation.baselines is None else evaluation.baselines.results[1:]
+    told = []
+    for one in others:
+        if one.lead is not None and one.columns <= 1 and one.lead[1] <= 0:
+            told.append(say("no_better", one=one))
+        elif one.lead is not None and one.lead[2] < 0:
+            told.append(say("worse", one=one))
+    if evaluation.size is not None and evaluation.size.rows > fit.summary["rows"]:
+        told.append(say("too_few", size=evaluation.size))
+    return note_cautions([*fit.cautions, *told], say("no_cautions"))
+
+
 def _name_of_events(fit: FitResult) -> str:
     return "Positive" if fit.table.times is None else "Events"
 
 
 def _show_columns(evaluation: Evaluation) -> list[Element]:
     fit = evaluation.fit
-    elements: list[Element] = [_list_columns(fit)]
+    elements: list[Element] = [_list_columns(fit, evaluation.ratios)]
     if fit.points is not None:
         elements += [_list_points(fit, fit.points), _list_risks(fit, fit.points)]
     elements += [draw_columns(fit), _list_candidates(evaluation)]
@@ -207,16 +225,21 @@ def _list_risks(fit: FitResult, score: PointScore) -> Listing:
     return Listing("risk-by-total", "Risk by total of points", caption, shown)
 
 
-def _list_columns(fit: FitResult) -> Listing:
+def _list_columns(fit: FitResult, ratios: Array | None) -> Listing:
     columns = fit.columns
     table = fit.table
+    about = fit.summary
+    spread = about["distributions"]
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
-    formats = {"Missing, %": ".1f"}
+    formats = {"Missing, %": ".1f", "SD": ".3g"}
+    ratio = next((name for name in ("odds_ratio", "hazard_ratio") if name in columns), None)
+    hidden = {"standardised"} if ratio else set()
+    if "points" in columns:
+        hidden |= WITHOUT_POINTS
     for key, (_, form) in HEADINGS.items():
-        if key not in columns or (key in WITHOUT_POINTS and "points" in columns):
+        if key not in columns or key in hidden:
             continue
-        heading = heading_of(key, fit.card.measure)
-        name = capitalised(heading)
+        name = capitalised(heading_of(key, fit.card.measure))
         values = columns[key].to_numpy()
         if form == "%":
             name = f"{name}, %"
@@ -224,20 +247,40 @@ def _list_columns(fit: FitResult) -> Listing:
         elif "." in form:
             formats[name] = form.lstrip("+")
         shown[name] = values
-    direction = columns["direction"].map({"+": "higher", "-": "lower", "": "same"})
-    shown.insert(shown.columns.get_loc("Per SD") + 1, f"In {class_names(fit)[0]}", direction)
+        if key == ratio and ratios is not None:
+            shown["Bootstrap 95 %"] = [f"{low:.3g}–{high:.3g}" for low, high in ratios.T]
+    deviations = [spread[name]["std"] for name in shown["Column"]]
+    shown.insert(shown.columns.get_loc(f"{fit.card.measure} alone"), "SD", deviations)
     if table.missing:
-        about = fit.summary
         shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
     own = columns["direction"].map({"+": 1, "-": -1, "": 0})
     stability = fit.stability if "frequency" in columns else None
     caption = words_of(fit)(
         "short_list",
+        ratio=ratio,
         refits=0 if stability is None else 2 * stability.n_pairs,
         intercept=significant(float(fit.classifier.intercept_[0]), 4),
         against=columns["column"][own * np.sign(columns["coefficient"]) < 0].tolist(),
     )
+    if ratio is not None:
+        samples = 0 if ratios is None else SAMPLES
+        about_ratios = words_of(fit)("ratios", ratio=ratio.replace("_", " "), samples=samples)
+        caption = f"{caption}\n\n{about_ratios}"
+    shown = _add_references(fit, shown)
     return Listing("short-list", "Columns and coefficients", caption, shown, formats=formats)
+
+
+def _add_references(fit: FitResult, shown: pd.DataFrame) -> pd.DataFrame:
+    """Add below the levels of a text column the one that they count against."""
+    inputs = {(one.column, one.level) for one in fit.table.inputs}
+    levels = {term.name: term for term in fit.card.terms if term.level is not None}
+    of_column = shown["Column"].map({name: term.column for name, term in levels.items()})
+    for term in {term.column: term for term in levels.values()}.values():
+        last = of_column.index[of_column == term.column][-1]
+        for level in fit.card.type_of(term).levels:
+            if (term.column, level) not in inputs:
+                shown.loc[last + 0.5, "Column"] = f"{term.column}={level} (reference)"
+    return shown.sort_index()
 
 
 def _list_candidates(evaluation: Evaluation) -> Listing:
@@ -275,6 +318,7 @@ def _list_correlations(evaluation: Evaluation) -> Listing:
         words_of(evaluation.fit)("correlations"),
         table,
         formats=dict.fromkeys(table.columns[1:], ".2f"),
+        folded=True,
     )
 
 
@@ -307,6 +351,10 @@ def _list_aucs(fit: FitResult) -> Listing:
         one = nested.interval
         known = nested.fold_aucs[~np.isnan(nested.fold_aucs)]
         rows.append({"by": "nested cross-validation", **asdict(one), "comment": "report this one"})
+        if fit.table.groups is None and fit.table.strata is None:
+            plain = fit.table.outcome.interval(nested.scores)
+            about = "too narrow: as if the columns had been given"
+            rows.append({"by": "the same, without widening", **asdict(plain), "comment": about})
         if known.size:
             apart = f"mean within folds, range {known.min():.2f} to {known.max():.2f}"
             by = f"mean of its {known.size} folds"
@@ -347,15 +395,16 @@ def _show_strata(fit: FitResult, nested: NestedScores) -> list[Element]:
 
 
 def _list_folds(fit: FitResult, nested: NestedScores) -> Listing:
-    chosen = set(map(str, fit.columns["column"]))
-    names = [fit.table.columns[one].tolist() for one in nested.fold_columns]
+    together = fit.table.together
+    names = [[*dict.fromkeys(map(together, one.tolist()))] for one in nested.fold_columns]
+    chosen = {*map(together, np.flatnonzero(fit.classifier.coef_[0]).tolist())}
     frame = pd.DataFrame(
         {
             "Fold": np.arange(len(names)) + 1,
             "Rows": np.bincount(nested.folds),
             _name_of_events(fit): np.bincount(nested.folds, fit.table.y).astype(int),
             fit.card.measure: nested.fold_aucs,
-            "k": [len(one) for one in names],
+            "Columns": [len(one) for one in names],
             "On the list": [len(chosen.intersection(one)) for one in names],
             "Columns chosen": [", ".join(one) for one in names],
         }
@@ -460,7 +509,8 @@ def _show_use(evaluation: Evaluation) -> list[Element]:
     formula = "\n".join(write_lines("formula", card=card))
     elements: list[Element] = [Code("Formula", formula)]
     try:
-        elements.append(Code("SQL", f"SELECT\n{to_sql(card)} AS {card.score_name}\nFROM my_table"))
+        query = f"SELECT\n{to_sql(card)} AS {card.score_name}\nFROM my_table"
+        elements.append(Code("SQL", query, folded=True))
     except ValueError:
         elements.append(Note("A column name cannot be written in SQL."))
     return elements

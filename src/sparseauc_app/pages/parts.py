@@ -10,30 +10,33 @@ import pandas as pd
 from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint
 
-from ..cautions import as_sentence
 from ..evaluation.probabilities import DecisionCurve, Risks
 from ..evaluation.ranking import Followed, RankCurves
-from ..formatting import Words, auc_text, capitalised, point_row, write_lines
+from ..formatting import Words, as_sentence, auc_text, capitalised, point_row, write_lines
 from ..scorecard import ScoreCard
 from ..validation import GroupResult
 from .elements import Element, Figure, Listing, Note, Panel, Series
 
 
-def list_items(card: ScoreCard, new: Any = None, needed: Any = None) -> Listing:
+def list_items(card: ScoreCard, new: Any = None, needed: Any = None) -> list[Element]:
     """List the items of TRIPOD+AI with what is known from a card, and from a validation ``new``.
 
     ``needed`` is the sample size that development needs, if known.
     """
     lines = write_lines("tripod", card=card, about=card.summary, new=new, needed=needed)
     items = [line.removesuffix(" |").split(" | ", 3) for line in lines]
-    return Listing(
-        "checklist",
-        "TRIPOD+AI checklist",
+    frame = pd.DataFrame(items, columns=["Item", "Section", "Topic", "What is known"])
+    unknown = frame["What is known"] == "for you to write"
+    about = (
         "The items of the reporting guideline TRIPOD+AI (Collins et al. 2024), in our own words, "
-        "filled in from the model and these rows where they know. See the guideline for the full "
-        "wording.",
-        pd.DataFrame(items, columns=["Item", "Section", "Topic", "What is known"]),
+        "filled in from the model and these rows. See the guideline for the full wording."
     )
+    further = "Items that neither the model nor these rows can tell."
+    rest = frame[unknown].drop(columns="What is known")
+    return [
+        Listing("checklist", "TRIPOD+AI checklist", about, frame[~unknown]),
+        Listing("to-write", "TRIPOD+AI, for you to write", further, rest, folded=True),
+    ]
 
 
 # Brackets, and then the part of a sentence, that name an option of the command.
@@ -205,6 +208,11 @@ def show_follow_up(found: Followed, time: str, *, nested: bool) -> list[Element]
     panel = Panel("", time, "free of the event, %", series, x_range=ends, y_range=(0, 102))
     return [
         Listing("auc-at-times", "Ranking at several times", say("at_times", nested=nested), frame),
-        Figure("follow-up", "Thirds of the score", say("thirds", nested=nested), [panel]),
+        Figure(
+            "follow-up",
+            "Thirds of the score",
+            say("thirds", nested=nested, hazards=found.hazards),
+            [panel],
+        ),
         Listing("at-risk", "Numbers at risk", say("at_risk"), counts),
     ]

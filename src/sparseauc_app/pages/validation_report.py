@@ -137,7 +137,7 @@ def _list_columns(found: Validation) -> Listing:
 def _show_reporting(found: Validation) -> list[Element]:
     return [
         Code("Methods paragraph", methods_paragraph(found)),
-        list_items(found.card, new=found),
+        *list_items(found.card, new=found),
     ]
 
 

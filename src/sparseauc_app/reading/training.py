@@ -206,7 +206,7 @@ def training_table(source: Source, rules: Rules) -> Table:
         raise _no_columns_error(source, target, features.left_out)
     if 0 < y.sum() < y.size:
         warnings += warn_of_gaps(gaps, y == 1, inputs)
-    X, kept = _settle_missing(X, inputs, gaps, rules.missing, missing, notes)
+    X, kept = _settle_missing(X, inputs, gaps, rules.missing, missing, notes, warnings)
     y = y[kept]
     rows = rows[kept]
     if followed.times is None or y.sum() < 2:  # rows need not be censored
@@ -293,7 +293,7 @@ def _find_rows(
             )
         ]
     of_classes, on_others = leave_out_others(labels[rows], classes, target)
-    notes += on_others
+    warnings += on_others
     if classes.why and not problems:
         what = "positive class is" if rules.time is None else "event is"
         option = "--positive" if rules.time is None else "--event-value"
@@ -429,7 +429,13 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
 
 
 def _settle_missing(
-    X: Any, inputs: list[Input], gaps: Any, rule: Missing, missing: dict[str, int], notes: list[str]
+    X: Any,
+    inputs: list[Input],
+    gaps: Any,
+    rule: Missing,
+    missing: dict[str, int],
+    notes: list[str],
+    warnings: list[str],
 ) -> tuple[Any, Rows]:
     """Apply the rule for missing values; return X and the rows kept."""
     rows = np.arange(X.shape[0])
@@ -437,7 +443,7 @@ def _settle_missing(
         return X, rows
     if rule == "drop-rows":
         kept = np.flatnonzero(gaps.sum(axis=1) == 0)
-        notes.append(
+        warnings.append(
             f"{rows.size - kept.size} of {rows.size} rows dropped for missing values in "
             f"{_show_missing(missing)}"
         )

@@ -88,7 +88,7 @@ def test_rows_of_other_classes_are_left_out_of_a_fit(written):
     classes = ["--positive", "yes", "--negative", "no"]
     found = json.loads(run("fit", table, "-t", "y", *classes, *options).stdout)
     assert (found["rows"], found["negative_labels"]) == (110, ["no"])
-    assert any("10 rows left out in which 'y' is 'invalid'" in note for note in found["notes"])
+    assert any("10 rows left out in which 'y' is 'invalid'" in note for note in found["warnings"])
     alone = json.loads(run("fit", table, "-t", "y", "--positive", "yes", *options).stdout)
     assert (alone["rows"], alone["negative_labels"]) == (120, ["invalid", "no"])
     blank = write("blank.csv", lambda label, i: "   " if i < 9 else ("No", "Yes")[label])

@@ -38,6 +38,7 @@ class Visit:
 
     def check_visible(self) -> None:
         """Assert that every table and plot is there, and that each plot has drawn its axes."""
+        self.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         for table in self.page.locator("table").all():
             assert table.is_visible()
             assert min(size(table)) > 20

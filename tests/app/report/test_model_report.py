@@ -25,6 +25,7 @@ from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc.selection import replacements
 from sparseauc_app.cautions import find_cautions
 from sparseauc_app.evaluation.alternatives import find_alternatives
+from sparseauc_app.evaluation.bootstrap import bootstrap_ratios
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.formatting import percent
@@ -32,6 +33,7 @@ from sparseauc_app.pages.elements import Code, Figure, Listing
 from sparseauc_app.pages.html import columns, render
 from sparseauc_app.pages.model_report import build_model_report
 from sparseauc_app.reading import Input, Table
+from sparseauc_app.reporting import report
 
 NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
 
@@ -41,6 +43,10 @@ def make_table(n=160, d=12, r=0.3, mu=0.9, seed=0, **extra):
     inputs = tuple(Input(f"gene {j}") for j in range(d))
     fields = {"target": "state", "negative": "well", "positive": "ill", "source": "t.csv"}
     return Table(X, inputs, (y > 0).astype(np.int64), **{**fields, **extra})
+
+
+def noise():
+    return make_table(n=80, d=30, mu=0.0, seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -104,15 +110,74 @@ def test_the_list_has_everything_about_each_column(fixed, fixed_report):
     # The coefficient is next to the name: in sight at every width.
     assert shown.columns[:2].tolist() == ["Column", "Coefficient"]
     assert shown["Column"].tolist() == fixed.columns["column"].tolist()
-    assert shown["In ill"].tolist() == ["higher"] * 3
     assert shown["Coefficient"].tolist() == fixed.columns["coefficient"].tolist()
-    assert shown["Per SD"].tolist() == fixed.columns["standardised"].tolist()
+    assert shown["Odds ratio"].tolist() == np.exp(fixed.columns["coefficient"]).tolist()
     positive = fixed.table.y == 1
-    for name, area in zip(shown["Column"], shown["AUC alone"], strict=True):
+    for name, area, spread in zip(shown["Column"], shown["AUC alone"], shown["SD"], strict=True):
         values = fixed.table.X[:, int(name.split()[1])]
+        assert spread == pytest.approx(values.std())
         assert area == pytest.approx(roc_auc_score(positive, values))
     frequency = 100 * fixed.columns["frequency"].to_numpy()
     np.testing.assert_allclose(shown["Selection frequency, %"], frequency, atol=0.5)
+
+
+def test_odds_ratios_have_the_intervals_of_the_bootstrap(fixed, fixed_report):
+    """Against samples drawn as rows, not as weights: folds then have the same row twice."""
+    listing = element(fixed_report, "short-list")
+    assert "The odds ratios have no CIs: the same rows chose the columns" in listing.caption
+    shown = [
+        [float(end) for end in text.split("–")] for text in listing.frame["Bootstrap 95 %"].tolist()
+    ]
+    rng = np.random.default_rng(1)
+    table = fixed.table
+    drawn = []
+    for _ in range(40):
+        rows = rng.integers(0, table.y.size, table.y.size)
+        part = dataclasses.replace(table, X=table.X[rows], y=table.y[rows])
+        settings = FitSettings(k=3, alpha=1.0, folds=0, stability_pairs=0)
+        drawn.append(np.exp(fit_table(part, settings).classifier.coef_[0]))
+    places = [int(name.split()[1]) for name in listing.frame["Column"]]
+    expected = np.quantile(drawn, [0.025, 0.975], axis=0)[:, places].T
+    own = np.exp(fixed.columns["coefficient"].to_numpy())
+    for (low, high), (least, most), ratio in zip(shown, expected, own, strict=True):
+        assert low < ratio < high
+        assert np.log(high / low) == pytest.approx(np.log(most / least), rel=0.5)
+
+
+def test_a_column_that_samples_do_not_choose_has_the_ratio_one():
+    fit = fit_table(noise(), FitSettings(k=3, alpha=0.1, stability_pairs=0))
+    low, high = bootstrap_ratios(fit)
+    assert np.all((low <= 1) & (high >= 1))
+    assert np.any((low == 1) | (high == 1))
+
+
+def test_levels_are_counted_as_columns_of_the_file_against_one_that_is_named(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 2
+    ward = np.where(rng.random(240) < 0.7, np.array(["a", "b"])[y], rng.choice(["c", "d"], 240))
+    frame = pd.DataFrame({"ward": ward, "x": rng.normal(size=240) + y, "ill": y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    page = report(tmp_path / "t.csv", target="ill", k=2, alpha=1.0, stability_pairs=0)
+    built = build_model_report(evaluate(page.fit))
+    names = element(built, "short-list").frame["Column"].tolist()
+    base = {"a", "b", "c", "d"} - {name.removeprefix("ward=") for name in names}
+    assert len(base) == 1
+    reference = names.index(f"ward={base.pop()} (reference)")
+    assert all(name.startswith("ward=") for name in names[reference - 3 : reference])
+    folds = element(built, "folds").frame
+    assert folds["Columns"].tolist() == [2] * 5 == folds["On the list"].tolist()
+    assert folds["Columns chosen"].tolist() == ["ward, x"] * 5
+    assert element(built, "baselines").frame["Columns"].max() <= 2
+    assert "There were 2 columns to choose from." in words(built)
+
+
+def test_what_readers_seldom_need_is_folded(fixed_report):
+    page = render(fixed_report)
+    for title in ("SQL", "Correlations among the chosen columns", "TRIPOD+AI, for you to write"):
+        assert f"<details><summary>{title}</summary>" in page
+    assert (
+        "for you to write" not in element(fixed_report, "checklist").frame["What is known"].tolist()
+    )
 
 
 def test_a_score_by_hand_from_what_the_page_shows(fixed, fixed_report):
@@ -131,6 +196,10 @@ def test_the_auc_and_its_optimism(tuned, tuned_report):
     nested = frame.loc["nested cross-validation"]
     one = tuned.nested.interval
     assert nested.tolist()[:3] == [one.auc, one.low, one.high]
+    plain = auc_confidence_interval(tuned.table.y, tuned.nested.scores)
+    alone = frame.loc["the same, without widening"]
+    assert alone.tolist()[:3] == [plain.auc, plain.low, plain.high]
+    assert nested["to"] - nested.iloc[1] > alone["to"] - alone.iloc[1]
     folds = frame.loc["mean of its 5 folds", "AUC"]
     assert folds == pytest.approx(tuned.nested.fold_aucs.mean())
     search = frame.loc["cross-validation of k"]
@@ -156,11 +225,11 @@ def test_the_folds_show_what_each_chose(tuned, tuned_report):
     assert frame["Rows"].sum() == 160
     assert frame["Positive"].sum() == tuned.table.y.sum()
     for size, names, chosen in zip(
-        frame["k"], frame["Columns chosen"], tuned.nested.fold_columns, strict=True
+        frame["Columns"], frame["Columns chosen"], tuned.nested.fold_columns, strict=True
     ):
         assert names.split(", ") == [f"gene {j}" for j in chosen]
         assert size == chosen.size
-    assert tuned.summary["auc"]["fold_sizes"] == frame["k"].tolist()
+    assert tuned.summary["auc"]["fold_sizes"] == frame["Columns"].tolist()
 
 
 def test_baselines_are_judged_on_the_same_folds(fixed, fixed_report):
@@ -356,9 +425,27 @@ def test_missing_values_are_told():
 def test_nothing_to_be_cautious_about():
     summary = fit_table(make_table(n=400, mu=1.2), FitSettings(k=3, alpha=1.0, stability_pairs=5))
     assert summary.cautions == []
-    (note,) = build_model_report(evaluate(summary)).sections[0].elements
+    evaluation = evaluate(summary)
+    assert evaluation.size.rows <= 400
+    (note,) = build_model_report(evaluation).sections[0].elements
     assert note.kind == "fine"
-    assert note.text.startswith("No check raised a caution")
+
+
+@pytest.mark.parametrize("extra", [0.0, 0.7])
+def test_simpler_and_better_methods_are_cautions(extra):
+    """A single column tells all, or many tell more than a list may have."""
+    rng = np.random.default_rng(5)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 30)) + extra * y[:, None]
+    X[:, 0] += 1.2 * y
+    names = tuple(Input(f"gene {j}") for j in range(30))
+    table = Table(X, names, y, "state", "well", "ill")
+    evaluation = evaluate(fit_table(table, FitSettings(k=2, alpha=1e-3, stability_pairs=0)))
+    (note,) = build_model_report(evaluation).sections[0].elements
+    single = evaluation.baselines.results[1]
+    assert ("better than the best single column" in note.text) == (single.lead[1] <= 0)
+    assert ("L1 logistic regression with" in note.text) == (extra > 0)
+    assert ("by the criteria of Riley et al." in note.text) == (evaluation.size.rows > 120)
 
 
 @pytest.mark.slow
@@ -486,13 +573,13 @@ def test_a_column_against_its_own_direction():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("positive", "negative", "shown"),
-    [("ill", "well", "In ill"), ("1", "0", "In state=1"), ("yes", "no", "In state=yes"),
-     ("2", "not 2", "In state=2")],
+    [("ill", "well", "ill"), ("1", "0", "state=1"), ("yes", "no", "state=yes"),
+     ("2", "not 2", "state=2")],
 )  # fmt: skip
 def test_labels_that_say_nothing_by_themselves(fixed, positive, negative, shown):
     table = dataclasses.replace(fixed.table, positive=positive, negative=negative)
     report = build_model_report(evaluate(dataclasses.replace(fixed, table=table)))
-    assert shown in element(report, "short-list").frame.columns
+    assert f"Positive ({shown})" in report.glance
     if negative.startswith("not"):
         assert "not state=2" in words(report)
 

@@ -26,6 +26,8 @@
   night.addEventListener("change", name);
   name();
 
+  window.addEventListener("beforeprint", () => all("details").forEach((one) => { one.open = true; }));
+
   // ---- figures: hide a series, read a point --------------------------------------------------
 
   for (const entry of all("button.entry")) {
