@@ -86,17 +86,11 @@ def test_units_of_columns_do_not_matter():
         assert_allclose(path.coef(k, 1.0), rescaled.coef(k, 1.0) * factors, rtol=1e-7)
 
 
-def test_matrix_scores_with_all_models_at_once():
+def test_columns_are_those_of_any_list():
     X, y = table(2, d=30)
     path = sparse_auc_path(X, y, ks=[1, 3, 7], alphas=(0.1, 1.0, 10.0))
-    used, coefficients = path.matrix()
-    assert coefficients.shape == (used.size, 9)
-    scores = X[:, used] @ coefficients
-    models = [(k, alpha) for alpha in path.alphas for k in path.ks]
-    for column, (k, alpha) in zip(scores.T, models, strict=True):
-        assert_allclose(column, X @ path.coef(k, alpha), atol=1e-12)
-    supports = [path.support(k, alpha) for k, alpha in models]
-    assert_array_equal(used, np.unique(np.concatenate(supports)))
+    supports = [path.support(k, alpha) for alpha in path.alphas for k in path.ks]
+    assert_array_equal(path.columns, np.unique(np.concatenate(supports)))
 
 
 def test_a_large_ridge_chooses_the_largest_differences_of_means():

@@ -597,7 +597,7 @@ class Folds:
     def keep_columns(self, paths: Sequence[SparseAUCPath]) -> None:
         """Keep the columns of all lists in memory, if rows are read in chunks and there is room."""
         if self.task.X is self.chunks:
-            kept = np.unique(np.concatenate([path.matrix()[0] for path in paths]))
+            kept = np.unique(np.concatenate([path.columns for path in paths]))
             if KeptColumns.fit(self.chunks, kept.size):
                 self.chunks = KeptColumns(self.chunks, kept)
 

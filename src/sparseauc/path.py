@@ -73,33 +73,19 @@ class SparseAUCPath:
 
     def coef(self, k: int, alpha: float, budget: float | None = None) -> Array:
         """Coefficients of all columns on the original scale."""
-        solution = self._solution(k, alpha, budget)
-        coef = np.zeros(self.scale.size)
-        coef[solution.support] = solution.coef / self.scale[solution.support]
-        return coef
+        return coef_of(self._solution(k, alpha, budget), self.scale)
 
-    def matrix(self) -> tuple[Indices, Array]:
-        """Columns used by any model, and their original-scale coefficients, (used, models).
-
-        Models are ordered by ridge, then by k, so that ``X[:, used] @ coefficients`` scores rows
-        with all of them at once.
-        """
-        flat = [solution for row in self.solutions for solution in row]
-        used = np.unique(np.concatenate([solution.support for solution in flat]))
-        coefficients = np.zeros((used.size, len(flat)))
-        for model, solution in enumerate(flat):
-            place = np.searchsorted(used, solution.support)
-            coefficients[place, model] = solution.coef / self.scale[solution.support]
-        return used, coefficients
+    @property
+    def columns(self) -> Indices:
+        """Columns on any of the lists, ascending."""
+        return np.unique(np.concatenate([one.support for row in self.solutions for one in row]))
 
     def of_units(self, units: Units) -> Self:
         """Put columns of the table in place of those of their bases."""
         scale = units.leading(self.scale)
 
         def of_columns(solution: Solution) -> Solution:
-            coef = np.zeros(self.scale.size)
-            coef[solution.support] = solution.coef / self.scale[solution.support]
-            chosen = units.chosen(coef)
+            chosen = units.chosen(coef_of(solution, self.scale))
             support = np.array(list(chosen), np.int64)
             leading = np.array([one.leading_coef for one in chosen.values()])
             return Solution(support, leading * scale[support], solution.objective)
@@ -118,6 +104,13 @@ class SparseAUCPath:
             wanted = f"k={k}, alpha={alpha}" + ("" if budget is None else f", budget={budget}")
             raise KeyError(f"{wanted} is not on the path: see ks, alphas and budgets")
         return self.solutions[int(at_alpha[0])][int(np.argmax(at))]
+
+
+def coef_of(solution: Solution, scale: Array) -> Array:
+    """Coefficients of all columns on the original scale."""
+    coef = np.zeros(scale.size)
+    coef[solution.support] = solution.coef / scale[solution.support]
+    return coef
 
 
 class PathSearch:
@@ -407,9 +400,7 @@ class ChosenList:
         dtype: Any,
     ) -> Self:
         """Bring a solution to the original scale."""
-        coef = np.zeros(scale.size)
-        coef[solution.support] = solution.coef / scale[solution.support]
-        coef = coef.astype(dtype, copy=False)
+        coef = coef_of(solution, scale).astype(dtype, copy=False)
         # Coefficients too large for their type are refused where they are set.
         with np.errstate(over="ignore", invalid="ignore"):
             objective = quadratic.loss(coef)

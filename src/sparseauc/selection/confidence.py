@@ -8,6 +8,7 @@ chosen k.
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -62,9 +63,9 @@ class NestedScores:
     folds: Indices = field(repr=False)
     fold_aucs: Array
     interval: AUCInterval
-    agreement: float = 1.0
-    fold_scores: Array = field(default_factory=lambda: np.empty((0, 0)), repr=False)
-    fold_columns: tuple[Indices, ...] = field(default=(), repr=False)
+    agreement: float
+    fold_scores: Array = field(repr=False)
+    fold_columns: tuple[Indices, ...] = field(repr=False)
 
 
 def nested_scores(
@@ -405,13 +406,14 @@ def permutation_test(
     score: Callable[[Indices], Any] = measure.best_score
     if observed is None:
         folds = 5 if cv is None else cv
-        if divided is None:
+        seed = None
+        if divided is not None:
+            folds = make_splits(folds, X, outcome.positive, None, rng, n_repeats=1, strata=divided)
+        elif isinstance(folds, Integral):
             # Folds are stratified by the labels as they are permuted.
-            seed = rng.randint(np.iinfo(np.int32).max) if isinstance(folds, Integral) else None
-            measure = replace(measure, cv=folds, seed=seed)
-        else:
-            splits = make_splits(folds, X, outcome.positive, None, rng, n_repeats=1, strata=divided)
-            measure = replace(measure, cv=splits)
+            seed = rng.randint(np.iinfo(np.int32).max)
+        split = partial(make_splits, folds, X, groups=None, random_state=seed, n_repeats=1)
+        measure = replace(measure, split=split)
         observed = measure.mean_auc(every)
         score = measure.mean_auc
         if np.isnan(observed):
@@ -444,8 +446,7 @@ class _Measure:
     labels: npt.NDArray[Any]
     outcome: Outcome
     strata: npt.NDArray[Any] | None
-    cv: Any = None
-    seed: int | None = None
+    split: Callable[[Mask], list[Split]] | None = None
 
     def best_score(self, order: Indices) -> float | None:
         """Score by which an estimator chose, or its last step; None if it does not choose."""
@@ -461,21 +462,17 @@ class _Measure:
         """Mean AUC of the validation folds; NaN if one has no pair to compare."""
         labels = self.labels[order]
         outcome = self.outcome.take(order)
+        assert self.split is not None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StrataWarning)
             found = score_out_of_fold(
                 lambda _, train: self._fit(labels, train),
                 self.X,
                 outcome,
-                self._split(outcome.positive),
+                self.split(outcome.positive),
                 strata=self.strata,
             )
         return float(np.mean(found.fold_aucs))
-
-    def _split(self, positive: Mask) -> list[Split]:
-        if isinstance(self.cv, list):
-            return self.cv
-        return make_splits(self.cv, self.X, positive, None, self.seed, n_repeats=1)
 
     def _fit(self, labels: npt.NDArray[Any], rows: Indices) -> Any:
         return fit_rows(clone(self.estimator), self.X, labels, rows, strata=self.strata)
