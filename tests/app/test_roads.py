@@ -46,7 +46,7 @@ LEVELS = [
     ("f", "m"),
 ]
 # Options of ``fit``, and those of them that leave the roads as they are.
-DRAWN = {"transform", "missing", "text", "points", "numeric", "limits", "quick", "columns",
+DRAWN = {"missing", "text", "points", "numeric", "limits", "quick", "columns",
          "alpha", "ids", "target", "time", "horizon", "weights"}  # fmt: skip
 ELSEWHERE = {
     "table", "positive", "negative", "exclude", "groups", "strata",
