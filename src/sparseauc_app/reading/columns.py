@@ -1,8 +1,7 @@
 """Columns of a file: their kinds, and their entries as numbers or text."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -201,29 +200,6 @@ def both_meanings(column: pa.ChunkedArray) -> str:
     return f"{shortened(entry, 20)!r} is {grouped.strip()} or {decimal.strip()}"
 
 
-@dataclass(frozen=True, eq=False)
-class Written:
-    """The columns of a text file with numbers as numbers.
-
-    Attributes
-    ----------
-    frame : pyarrow.Table
-    marks : dict of str to Marks
-        How the numbers of each column of numbers are written.
-    decimal : {".", ","}, optional
-        Decimal sign of the file; None if nothing settles it.
-    doubtful : tuple of str
-        Columns left as text, because their numbers have two meanings.
-    notes : tuple of str
-    """
-
-    frame: pa.Table
-    marks: Mapping[str, Marks] = field(default_factory=dict)
-    decimal: Mark | None = None
-    doubtful: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 def read_written_numbers(
     frame: pa.Table,
     as_text: Collection[str],
@@ -231,12 +207,30 @@ def read_written_numbers(
     *,
     delimiter: str,
     decimal: Mark | None = None,
-) -> Written:
+) -> tuple[pa.Table, dict[str, Marks], Mark | None, tuple[str, ...]]:
     """Find the convention of a file, and read its columns of numbers by it.
 
-    ``as_written`` returns columns of the file as text. ``decimal`` is the decimal sign if it is
-    known; by default it is that of columns that have one meaning only, or else a point where commas
-    delimit fields.
+    Parameters
+    ----------
+    frame : pyarrow.Table
+    as_text : collection of str
+        Columns that stay text.
+    as_written : callable
+        Returns columns of the file as text.
+    delimiter : str
+    decimal : {".", ","}, optional
+        Decimal sign if it is known; by default that of columns that have one meaning only, or else
+        a point where commas delimit fields.
+
+    Returns
+    -------
+    frame : pyarrow.Table
+    marks : dict of str to Marks
+        How the numbers of each column are written that may have a decimal sign.
+    decimal : {".", ","}, optional
+        Decimal sign of the file; None if nothing settles it.
+    doubtful : tuple of str
+        Columns left as text, because their numbers have two meanings.
     """
     texts = _texts_of_numbers(frame, as_text)
     floats = [one.name for one in frame.schema if pa.types.is_floating(one.type) and one.name]
@@ -255,7 +249,8 @@ def read_written_numbers(
         (decimal,) = settled
     elif decimal is None and not settled and delimiter == ",":
         decimal = "."
-    return _read_by(frame, texts, found, floats, decimal)
+    frame, marks, doubtful = _read_by(frame, texts, found, floats, decimal)
+    return frame, marks, decimal, doubtful
 
 
 def _texts_of_numbers(frame: pa.Table, as_text: Collection[str]) -> dict[str, pa.ChunkedArray]:
@@ -278,7 +273,7 @@ def _read_by(
     found: Mapping[str, list[Marks]],
     floats: list[str],
     decimal: Mark | None,
-) -> Written:
+) -> tuple[pa.Table, dict[str, Marks], tuple[str, ...]]:
     """Read columns as numbers in the convention of the file, or in the only one that fits."""
     columns = frame.columns
     marks = dict.fromkeys(floats, Marks("."))
@@ -294,12 +289,7 @@ def _read_by(
             columns[frame.column_names.index(name)] = texts[name]
             marks.pop(name, None)
             doubtful.append(name)
-    notes = tuple(_notes_on(marks))
-    # Whole numbers have no decimal sign: theirs is that of the file.
-    whole = [one.name for one in frame.schema if pa.types.is_integer(one.type)]
-    marks |= dict.fromkeys(whole, Marks(decimal or "."))
-    frame = pa.Table.from_arrays(columns, names=frame.column_names)
-    return Written(frame, marks, decimal, tuple(doubtful), notes)
+    return pa.Table.from_arrays(columns, names=frame.column_names), marks, tuple(doubtful)
 
 
 def _may_be_numbers(column: pa.ChunkedArray) -> bool:
@@ -328,7 +318,8 @@ def _leaves_open(settled: Collection[str], delimiter: str) -> bool:
     return "," in settled or (delimiter == ";" and "." not in settled)
 
 
-def _notes_on(marks: Mapping[str, Marks]) -> Iterable[str]:
+def notes_on(marks: Mapping[str, Marks]) -> Iterator[str]:
+    """Say where numbers have decimal commas, or marks between thousands."""
     commas = [name for name, one in marks.items() if one.decimal == ","]
     if commas:
         yield f"decimal commas in {quoted(commas)}"

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from ..column_types import Mark
-from .columns import COMMA, POINT, is_number, number_pattern, read_written_numbers
+from .columns import COMMA, POINT, Marks, is_number, notes_on, number_pattern, read_written_numbers
 from .source import DataError, Source, check_names, file_bytes, read_by
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -97,16 +97,18 @@ def read_text(
         # Of identifiers nothing is missing: NA may be one.
         place = frame.column_names.index(ids)
         frame = frame.set_column(place, ids, table.as_written([ids]).column(0))
-    written = read_written_numbers(
+    frame, marks, decimal, doubtful = read_written_numbers(
         frame,
         as_text,
         lambda names: _trimmed(table.as_written(names)),
         delimiter=delimiter,
         decimal=decimal,
     )
-    frame = written.frame
     row_ids = None
-    notes += written.notes
+    notes += notes_on(marks)
+    # Whole numbers have no decimal sign: theirs is that of the file.
+    whole = [one.name for one in frame.schema if pa.types.is_integer(one.type)]
+    marks |= dict.fromkeys(whole, Marks(decimal or "."))
     if frame.num_columns > 1 and frame.column_names[0] == "" and frame.schema[0].type != pa.null():
         # R and pandas write row names in front, in a column without a name.
         first = frame.column(0)
@@ -121,9 +123,9 @@ def read_text(
         frame.rename_columns(names),
         row_ids=row_ids,
         notes=tuple(notes),
-        marks={name: mark for name, mark in written.marks.items() if name},
-        decimal=written.decimal,
-        doubtful=written.doubtful,
+        marks={name: mark for name, mark in marks.items() if name},
+        decimal=decimal,
+        doubtful=doubtful,
     )
 
 
