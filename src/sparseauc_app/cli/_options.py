@@ -1,13 +1,21 @@
-"""Options that several commands share, in groups."""
+"""Options that several commands share, in groups; those of reading a table read it."""
+
+from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from sparseauc.limits import Limits
+
+    from ..reading import Source, Table
+    from ..scorecard import ScoreCard
 
 reading = partial(typer.Option, rich_help_panel="Reading the table")
 fitting = partial(typer.Option, rich_help_panel="Fitting and validation")
@@ -176,8 +184,24 @@ class Training:
         ),
     ] = None
 
-    def as_rules(self) -> dict[str, Any]:
-        """Return what ``Rules`` takes."""
+    def read(
+        self,
+        path: Path,
+        text_file: TextFile,
+        *,
+        ids: str | None = None,
+        limits: Limits | None = None,
+    ) -> Table:
+        """Read a training table for a list with some limits."""
+        from ..reading import Rules, training_table
+
+        rules = Rules(ids=ids, **self._as_rules())
+        if limits is not None:
+            keep = tuple(str(name) for name in limits.always_include or ())
+            rules = replace(rules, keep=keep, whole=limits.allow_groups)
+        return training_table(text_file.read(path, rules.written, ids), rules)
+
+    def _as_rules(self) -> dict[str, Any]:
         how, colon, most = self.text.partition(":")
         known = ("auto", "one-hot", "drop")
         if how not in known or (colon and not (most.isdigit() and int(most) >= 2)):
@@ -231,8 +255,41 @@ class TextFile:
         ),
     ] = None
 
-    def as_arguments(self) -> dict[str, Any]:
-        """Return what ``read_source`` takes."""
+    def read(
+        self, path: Path, as_text: Collection[str], ids: str | None, columns: Collection[str] = ()
+    ) -> Source:
+        """Read a file as a table of rows, with labels joined; such ``columns`` may be its rows."""
+        from ..reading import read_source
+        from ..reading.arrange import join_labels, turn
+
+        how = self._as_arguments()
+        source = read_source(path, as_text=as_text, ids=ids, **how)
+        if columns:
+            source = turn(source, columns)
+        if self.labels is not None:
+            labels = read_source(self.labels, as_text=as_text, ids=ids, **how)
+            source = join_labels(source, labels)
+        return source
+
+    def read_new_rows(
+        self, path: Path, card: ScoreCard, labels: Collection[str | None] = ()
+    ) -> Source:
+        """Read new rows for a model: columns by the types on the card, ids as they are written.
+
+        ``labels`` are further columns that are read as text.
+        """
+        from ..reading.arrange import empty_codes
+        from ..reading.scoring import written_columns
+
+        ids = card.summary.get("ids")
+        labels = (card.target, card.within, *labels)
+        as_text = written_columns(card) | {name for name in labels if name}
+        ids = ids if isinstance(ids, str) and ids not in as_text else None
+        source = self.read(path, as_text, ids, {term.column for term in card.terms})
+        codes = card.summary.get("missing_codes")
+        return empty_codes(source, list(map(str, codes)) if isinstance(codes, list) else (), ids)
+
+    def _as_arguments(self) -> dict[str, Any]:
         given = read_assignments(self.format or (), "--format", _FORMAT)
         decimal = given.get("decimal")
         if decimal not in (None, "point", "comma"):

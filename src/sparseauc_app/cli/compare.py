@@ -47,9 +47,8 @@ def compare_command(
 
     with progress(f"Reading {table.name}") as advance:
         from ..comparison import compare_methods
-        from ._reading import read_table
 
-        ready = read_table(table, training, text_file)
+        ready = training.read(table, text_file)
         results = compare_methods(ready, chosen, folds=folds, progress=advance)
     notes = [*ready.notes, *left_out]
     rows = [result.as_dict() for result in results]

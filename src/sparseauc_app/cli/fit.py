@@ -148,7 +148,7 @@ def fit_command(
     if how.jobs == 0:
         raise typer.BadParameter("--jobs must be a number other than 0; -1 is one for each core")
 
-    from .output import check_outputs, check_suffix, finish, print_card, progress
+    from .output import check_outputs, check_suffix, finish, made_by, print_card, progress
 
     contents: dict[Path, bytes] = {}
     check_outputs(out, report, force=force, inputs=(table,))
@@ -156,10 +156,9 @@ def fit_command(
     with progress(f"Reading {table.name}") as advance:
         from ..fitting import fit_table
         from ..model_files import model_bytes
-        from ._reading import made_by, read_table
 
         settings = how.settings(training.exclude)
-        ready = read_table(table, training, text_file, ids=ids, limits=settings.limits)
+        ready = training.read(table, text_file, ids=ids, limits=settings.limits)
         fit = fit_table(ready, settings, advance)
         if out is not None:
             contents[out] = model_bytes(fit.card)

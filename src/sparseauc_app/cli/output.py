@@ -1,7 +1,10 @@
 """Output of the commands: files, tables on the terminal, and a progress bar."""
 
+import hashlib
 import json
 import os
+import shlex
+import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -84,6 +87,16 @@ def write_outputs(contents: Mapping[Path, bytes]) -> list[str]:
     except OSError as error:
         reason = error.strerror or error
         raise OutputError(f"cannot write {error.filename}: {reason}") from error
+
+
+def made_by(table: Path) -> dict[str, str]:
+    """Facts for a report: the command, and the hash of the file."""
+    facts = {"command": shlex.join(["sparseauc", *sys.argv[1:]])}
+    if table.is_file():  # not what was piped in
+        with table.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        facts = {"sha256 of the data": digest, **facts}
+    return facts
 
 
 def finish(

@@ -73,10 +73,9 @@ def predict_command(
 
         from ..model_files import load_model
         from ..reading.scoring import score_rows
-        from ._reading import read_new_rows
 
         card = load_model(model)
-        source = read_new_rows(table, card, text_file)
+        source = text_file.read_new_rows(table, card)
         found = score_rows(source, card)
         scores = found.scores
         cut = _threshold_of(card, risk)

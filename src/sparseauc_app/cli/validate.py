@@ -77,7 +77,7 @@ def validate_command(
 
     Example: sparseauc validate model.json next_year.csv --by site --report validation.html
     """
-    from .output import check_outputs, check_suffix, finish, progress
+    from .output import check_outputs, check_suffix, finish, made_by, progress
 
     contents: dict[Path, bytes] = {}
     if (update is None) != (out is None):
@@ -87,11 +87,10 @@ def validate_command(
     with progress(f"Reading {table.name}"):
         from ..model_files import load_model, model_bytes
         from ..validation import validate_model
-        from ._reading import made_by, read_new_rows
 
         card = load_model(model)
         notes: list[str] = []
-        source = read_new_rows(table, card, text_file, labels=(by, groups))
+        source = text_file.read_new_rows(table, card, (by, groups))
         found = validate_model(
             card,
             source,
