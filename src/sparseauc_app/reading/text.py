@@ -106,9 +106,6 @@ def read_text(
     )
     row_ids = None
     notes += notes_on(marks)
-    # Whole numbers have no decimal sign: theirs is that of the file.
-    whole = [one.name for one in frame.schema if pa.types.is_integer(one.type)]
-    marks |= dict.fromkeys(whole, Marks(decimal or "."))
     if frame.num_columns > 1 and frame.column_names[0] == "" and frame.schema[0].type != pa.null():
         # R and pandas write row names in front, in a column without a name.
         first = frame.column(0)
@@ -123,10 +120,19 @@ def read_text(
         frame.rename_columns(names),
         row_ids=row_ids,
         notes=tuple(notes),
-        marks={name: mark for name, mark in marks.items() if name},
+        marks=_with_whole_numbers(marks, frame, decimal),
         decimal=decimal,
         doubtful=doubtful,
     )
+
+
+def _with_whole_numbers(
+    marks: dict[str, Marks], frame: pa.Table, decimal: Mark | None
+) -> dict[str, Marks]:
+    """Add columns of whole numbers, which have no decimal sign: theirs is that of the file."""
+    whole = [one.name for one in frame.schema if pa.types.is_integer(one.type)]
+    marks |= dict.fromkeys(whole, Marks(decimal or "."))
+    return {name: mark for name, mark in marks.items() if name}
 
 
 def _load(path: Path, encoding: str | None) -> tuple[str, list[str]]:
