@@ -51,7 +51,7 @@ def _show_demo(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="[FOLDER]", help="Where to write. Files of an earlier demo are replaced."
+            metavar="FOLDER", help="Where to write. Files of an earlier demo are replaced."
         ),
     ] = Path("demo-output"),
 ) -> None:
