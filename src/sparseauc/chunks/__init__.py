@@ -232,7 +232,7 @@ def mapped_chunks(X: Any) -> ArrayChunks | None:
 
 
 def _is_arrow(source: Any) -> bool:
-    """Whether this is a ``pyarrow.dataset.Dataset``; pyarrow is not imported to find out."""
+    """Return whether this is a ``pyarrow.dataset.Dataset``; pyarrow is not imported to find out."""
     return any(
         kind.__module__.split(".")[0] == "pyarrow" and kind.__name__ == "Dataset"
         for kind in type(source).__mro__

@@ -97,7 +97,7 @@ class KeptColumns(ArrayChunks):
 
     @classmethod
     def fit(cls, chunks: Chunks, n_columns: int) -> bool:
-        """Whether so many columns can be kept."""
+        """Return whether so many columns can be kept."""
         return chunks.shape[0] * n_columns * chunks.dtype.itemsize <= chunks.max_payload_bytes
 
     def run(

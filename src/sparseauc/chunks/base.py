@@ -113,7 +113,7 @@ class Chunks(ABC):
         """Do ``work`` on one chunk; None for a chunk without rows."""
 
     def _slices(self, number: int, known: Sequence[npt.NDArray[Any]]) -> tuple[int, list[Any]]:
-        """Where a chunk begins, and what is known of its rows."""
+        """Start of a chunk, and what is known of its rows."""
         start = sum(self.sizes[:number])
         return start, [array[start : start + self.sizes[number]] for array in known]
 

@@ -1,4 +1,4 @@
-"""What a column counts as: a few numbers for each value, and a formula once these have weights.
+"""Encodings of a column: a few numbers for each value, and a formula once these have weights.
 
 A score is an intercept plus the effects of the chosen columns. The *encoding* of a column says what
 numbers it gives the solver (its basis), what its effect at a value is, and how others can compute
@@ -124,12 +124,12 @@ class Encoding(ABC):
 
     @property
     def knots(self) -> tuple[float, ...]:
-        """Where the effect bends."""
+        """Places where the effect bends."""
         return ()
 
     @property
     def bend(self) -> float:
-        """How much it bends; 0 for none."""
+        """Size of the bend; 0 for none."""
         return 0.0
 
     def weighted(self, coef: npt.ArrayLike) -> Self:

@@ -89,7 +89,7 @@ class Curve(Encoding):
 
     @property
     def bends(self) -> bool:
-        """Whether the three knots are different."""
+        """Return whether the three knots are different."""
         return bool(can_bend(np.array(self.knots)))
 
     @property
@@ -99,12 +99,12 @@ class Curve(Encoding):
 
     @property
     def missing(self) -> float:
-        """What a missing value counts as: the median."""
+        """Value that a missing one counts as: the median."""
         return self.knots[1]
 
     @property
     def bend(self) -> float:
-        """How much the effect bends: b above."""
+        """Size of the bend: b above."""
         return self.coef[1]
 
     @property
@@ -177,7 +177,7 @@ def curve_bases(curves: Sequence[Curve], values: npt.NDArray[Any]) -> npt.NDArra
 
 
 def can_bend(knots: Array) -> Mask:
-    """Whether three knots are different, of shape (3, …)."""
+    """Return whether three knots are different, of shape (3, …)."""
     first, middle, last = knots
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         width = last - first

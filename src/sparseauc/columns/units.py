@@ -88,7 +88,7 @@ class Units:
 
     @property
     def curves(self) -> bool:
-        """Whether any column is a curve."""
+        """Return whether any column is a curve."""
         return any(isinstance(one, Curve) for one in self.encodings)
 
     def basis(self, values: npt.NDArray[Any], places: Indices | None = None) -> npt.NDArray[Any]:
@@ -111,7 +111,7 @@ class Units:
         return found if places is None else found[:, places]
 
     def learned(self, values: npt.NDArray[Any]) -> Mask:
-        """Which columns of the basis depend on the rows that were learned from."""
+        """Mask of the columns of the basis that depend on the rows that were learned from."""
         as_it_is = [isinstance(one, Line) for one in self.encodings]
         depend: Mask = ~np.array(as_it_is, np.bool_) | np.isnan(values).any(axis=0)
         spread: Mask = depend[self.columns]

@@ -1,4 +1,4 @@
-"""What solvers ask of the data: a quadratic, and its H and δ on the standardised scale.
+"""Data as solvers see them: a quadratic, and its H and δ on the standardised scale.
 
     F(w) = 1 + 2 w·δ + wᵀ H w.
 
@@ -100,7 +100,7 @@ class Quadratic(ABC):
         return varies
 
     def rounding(self) -> tuple[float, Array]:
-        """How far δ and blocks of H may be from those of the rows in exact arithmetic.
+        """Largest distance of δ and blocks of H from those of the rows in exact arithmetic.
 
         By default they are taken as they stand.
 
@@ -241,7 +241,7 @@ class StandardisedGram:
             self._is_known[wanted] = True
 
     def positions(self, columns: Indices) -> Indices:
-        """Where the rows of columns that were fetched are."""
+        """Places of the rows of columns that were fetched."""
         return self._position[columns]
 
     def part(self, columns: Indices, others: Indices) -> Array:

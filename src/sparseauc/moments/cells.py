@@ -100,7 +100,7 @@ class CellSums:
 
 
 class Moments(Quadratic):
-    """What a solver may ask, from the moments of the cells.
+    """Quadratic of solvers, from the moments of the cells.
 
     Cell 2s holds the positives of stratum s, cell 2s + 1 its negatives.
 
@@ -256,7 +256,7 @@ class Moments(Quadratic):
         return float(self.shares @ (1.0 + self.differences[:, support] @ values) ** 2 + spread)
 
     def rounding(self) -> tuple[float, Array]:
-        """How far δ and blocks of H may be from those of the rows; see ``Quadratic``.
+        """Largest distance of δ and blocks of H from those of the rows; see ``Quadratic``.
 
         Returns
         -------
@@ -329,7 +329,7 @@ class ClassMoments(Moments):
 
     @property
     def is_complete(self) -> bool:  # type: ignore[override]
-        """Whether all of H was taken along."""
+        """Return whether all of H was taken along."""
         d = self.n_features
         return self.column_index.size == d and d**2 <= COMPLETE_NUMBERS
 
@@ -405,7 +405,7 @@ class ClassMoments(Moments):
         return ClassMoments(sums, index, self.shares)
 
     def _places(self, index: Indices) -> Indices:
-        """Where products of columns are that were taken along."""
+        """Places of the products of columns that were taken along."""
         place = np.searchsorted(self.column_index, index)
         known = place < self.column_index.size
         known[known] = self.column_index[place[known]] == index[known]

@@ -91,7 +91,7 @@ class Partition:
 
 
 def fits_completely(n_features: int, n_parts: int) -> bool:
-    """Whether all of H in every part is gathered on the first reading."""
+    """Return whether all of H in every part is gathered on the first reading."""
     return n_parts * 2 * n_features**2 * 8 <= _ALL_BYTES
 
 
@@ -196,7 +196,7 @@ class GatheredMoments:
     def find(
         self, columns: Indices, others: Indices | None
     ) -> Iterator[tuple[Any, Any, Indices, Any]]:
-        """Where products of columns with others are, or with all; ``NotGathered`` if nowhere.
+        """Places of the products of columns with others, or with all; ``NotGathered`` if nowhere.
 
         Gives some of the columns at a time: which, products that they are among, and their rows and
         the columns of the others there.
@@ -261,7 +261,7 @@ class TrainingMoments(OnDemand):
 
     @property
     def is_complete(self) -> bool:  # type: ignore[override]
-        """Whether all of H is at hand."""
+        """Return whether all of H is at hand."""
         return self._gathered.is_complete and self.n_features**2 <= COMPLETE_NUMBERS
 
     def sums(self, columns: Indices) -> CellSums:

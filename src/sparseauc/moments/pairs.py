@@ -149,7 +149,7 @@ class PairMoments(Quadratic):
         return deviations, delta / total, np.maximum(diagonal, 0.0) / total, np.sqrt(size / total)
 
     def rounding(self) -> tuple[float, Array]:
-        """How far δ and H may be from those of X in exact arithmetic; see ``Quadratic``.
+        """Largest distance of δ and H from those of X in exact arithmetic; see ``Quadratic``.
 
         A sum of m products is off by m·eps/2 times the sum of their magnitudes, whatever the order,
         and that sum is at most the root of both sums of squares (Cauchy and Schwarz).
@@ -216,7 +216,7 @@ class PairMoments(Quadratic):
 
 
 def _is_range(places: Indices, size: int) -> bool:
-    """Whether places are all of so many, in their order."""
+    """Return whether places are all of so many, in their order."""
     return places.size == size and bool((places == np.arange(size)).all())
 
 

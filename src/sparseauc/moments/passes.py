@@ -1,4 +1,4 @@
-"""What a pass over the rows adds up: moments of every part, and products of columns."""
+"""Sums of a pass over the rows: moments of every part, and products of columns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from .rows import Division, add_products, moments_by_cell
 
 @dataclass(frozen=True)
 class Cells:
-    """How what is known of rows divides them into cells, those of several partitions in turn."""
+    """Division of rows into cells by what is known of them, those of several partitions in turn."""
 
     counts: list[int]  # of the cells of each partition
     weighted: list[bool]

@@ -89,7 +89,7 @@ class Division:
         return np.split(rows[order], ends[:-1])
 
     def apart(self, values: npt.NDArray[Any]) -> Mask:
-        """Whether numbers of the cells, (n_cells, d), differ between both classes of any part."""
+        """Mask of numbers of cells, (n_cells, d), that differ between both classes of any part."""
         both = self.weight[::2] * self.weight[1::2] > 0
         apart: Mask = ((values[::2] != values[1::2]) & both[:, None]).any(axis=0)
         return apart
@@ -265,7 +265,7 @@ class DenseMoments(TableMoments):
 
     @cached_property
     def _near(self) -> bool:
-        """Whether X can be multiplied as it is, without losing digits or leaving its range."""
+        """True if X can be multiplied as it is, without losing digits or leaving its range."""
         pooled = self.cell_weights @ self.cell_variances / self.cell_weights.sum()
         far = np.abs(self.cell_means).max(axis=0) > _NEAR * np.sqrt(pooled)
         return self._is_ordinary and not (far & self.varies).any()

@@ -102,7 +102,7 @@ def sht_auc(
 
 
 class EpochRecord(NamedTuple):
-    """What a callback sees after an epoch; F and the AUC are those of the training rows."""
+    """Record of an epoch, for callbacks; F and the AUC are those of the training rows."""
 
     epoch: int  # counted from 1
     objective: float
@@ -118,7 +118,7 @@ Callback = Callable[[EpochRecord], bool | None]
 
 
 class Point(NamedTuple):
-    """Where an epoch ended; scores and F are computed only if something depends on them."""
+    """End of an epoch; scores and F are computed only if something depends on them."""
 
     w: SparseVector
     scores: Floats
@@ -133,7 +133,7 @@ def _record(training: TrainingSet, epoch: int, step: float, point: Point) -> Epo
 
 
 def _moved_less_than(tol: float, before: Floats, after: Floats) -> bool:
-    """Whether ‖after − before‖ < tol·‖before‖."""
+    """Return whether ‖after − before‖ < tol·‖before‖."""
     with np.errstate(over="ignore", invalid="ignore"):
         length = float(before.astype(np.float64) @ before)
         moved = after.astype(np.float64) - before

@@ -138,7 +138,7 @@ class KernelFiles(NullCache):  # type: ignore[misc]
 
 
 class Target(NamedTuple):
-    """What kernels are compiled with and for."""
+    """Versions and settings that kernels are compiled with and for."""
 
     python: str
     numba: str

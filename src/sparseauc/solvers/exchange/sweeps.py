@@ -18,7 +18,7 @@ NONE = np.int64(-1)
 
 @inner_kernel
 def _left(s, column):  # type: ignore[no-untyped-def]
-    """What the support leaves of a column, as an array of one number."""
+    """Remainder of a column beside the support, as an array of one number."""
     unit = s.unit_of[column]
     low = s.starts[unit]
     size = s.starts[unit + 1] - low
