@@ -23,15 +23,30 @@ Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """Parts of the rows that train, and rows that validate, each split."""
+    """Splits brought together: which parts of the rows train, and which rows validate, each.
 
-    # Parts whose moments are gathered, those of the training rows of each split, and of all rows.
+    Five folds, for example, divide the rows into five parts, which are gathered in one reading; the
+    training rows of each split are four of them, and one round validates every row.
+
+    Attributes
+    ----------
+    partitions : list of Partition
+        Ways to divide the rows into parts, whose moments are gathered. Parts are numbered through
+        all partitions.
+    training : list of list of int
+        Parts that are the training rows of each split, all of one partition.
+    everything : list of int
+        Parts that are all rows.
+    rounds : list of ndarray of shape (n,)
+        Number of the split that validates each row, −1 for none: a row is validated once a round.
+    weight : ndarray of shape (n,) or None
+        Weights of the rows in training and validation; None for 1.
+    """
+
     partitions: list[Partition]
     training: list[list[int]]
     everything: list[int]
-    # Number of the split that validates a row, −1 for none: a row is validated once a round.
     rounds: list[npt.NDArray[np.int16]]
-    # What rows count in training and validation, once each by default.
     weight: Array | None
 
     @classmethod
@@ -41,7 +56,7 @@ class SplitPlan:
         training: list[list[int]] = []
         everything: list[int] = []
         rounds = []
-        first = 0
+        n_parts = 0
         absent = np.zeros(n, np.bool_) if weight is None else weight == 0
         for run in runs_of_splits(splits, absent):
             validated = np.full(n, -1, np.int16)
@@ -51,7 +66,7 @@ class SplitPlan:
             if len(run) > 1:
                 part = np.where(validated < 0, validated, validated - np.int16(len(training)))
                 partitions.append(Partition(part, len(run), weight))
-                parts = list(range(first, first + len(run)))
+                parts = list(range(n_parts, n_parts + len(run)))
                 everything = everything or parts
                 training += [[other for other in parts if other != own] for own in parts]
             else:
@@ -61,11 +76,11 @@ class SplitPlan:
                     weights = times * (np.ones(n) if weight is None else weight)
                 drawn = np.where(times > 0, 0, -1).astype(np.int16)
                 partitions.append(Partition(drawn, 1, weights))
-                training.append([first])
-            first += partitions[-1].n_parts
+                training.append([n_parts])
+            n_parts += partitions[-1].n_parts
         if not everything:
             partitions.append(Partition(np.zeros(n, np.int16), 1, weight))
-            everything = [first]
+            everything = [n_parts]
         return cls(partitions, training, everything, rounds, weight)
 
     def training_alone(self, split: int) -> Self:
@@ -175,14 +190,24 @@ def make_splits(
 ) -> list[Split]:
     """Divide rows as ``cv`` says, as scikit-learn does; by default five stratified folds.
 
-    A number of folds is shuffled if ``n_repeats`` is given.
+    With few rows of a class the AUC of a fold is a matter of luck; repeats of the default folds
+    average it out, until two hundred rows of the rarer class have been validated, five times at
+    most.
 
-    With few rows of a class the AUC of a fold is a matter of luck; repeats average it out, until
-    two hundred rows of the rarer class have been validated, five times at most.
-
-    Folds keep groups together. With strata and no groups, default folds hold rows of every stratum,
-    in both classes; where most strata are too small for that, as matched sets are, folds keep
-    strata whole. Splitters that keep groups together are given the strata, unless there are groups.
+    Parameters
+    ----------
+    cv, X, groups
+        As of ``check_cv`` and the ``split`` of a splitter. Folds keep groups together.
+    positive : ndarray of bool of shape (n,)
+        Rows that every fold has its share of.
+    random_state : int, RandomState or None
+        For folds that are shuffled.
+    n_repeats : int, optional
+        Shuffle a number of folds, and repeat them so often.
+    strata : Strata, optional
+        Without groups, folds hold rows of every stratum in both classes; where most strata are too
+        small for that, as matched sets are, folds keep strata whole. Splitters that keep groups
+        together are given the strata as groups.
     """
     if cv is None:
         counted = positive if strata is None else positive[strata.code >= 0]

@@ -180,8 +180,7 @@ class Limits:
             if name in LISTS:
                 value = [named(column) for column in value]
             elif name in HEADINGS:
-                pairs = value.items() if isinstance(value, dict) else enumerate(value)
-                value = {named(column): one for column, one in pairs if not is_missing(one)}
+                value = {named(j): one for j, one in _pairs(value) if not is_missing(one)}
             found[name] = list(value) if isinstance(value, tuple) else value
         return found
 
@@ -391,6 +390,11 @@ def _plain_values(given: Any, parameter: str) -> Any:
     return tuple(_plain(value) for value in listed)
 
 
+def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
+    """Columns and their values, of a dict or of a value for each column."""
+    return given.items() if isinstance(given, dict) else enumerate(given)
+
+
 def _plain_list(given: Any, parameter: str) -> tuple[Any, ...]:
     """Columns given by name or index, as a tuple."""
     if isinstance(given, str) or not hasattr(given, "__iter__"):
@@ -418,9 +422,8 @@ def _read_signs(given: Any) -> Any:
 
     if given is None:
         return None
-    if isinstance(given, dict):
-        return {column: read(column, value) for column, value in given.items()}
-    return tuple(read(column, value) for column, value in enumerate(given))
+    signs = {column: read(column, value) for column, value in _pairs(given)}
+    return signs if isinstance(given, dict) else tuple(signs.values())
 
 
 def _read_budget(given: Any) -> Any:
@@ -439,8 +442,7 @@ def _read_budget(given: Any) -> Any:
 
 
 def _check_costs(given: Any) -> None:
-    pairs = given.items() if isinstance(given, dict) else enumerate(given or ())
-    for column, value in pairs:
+    for column, value in _pairs(given or ()):
         if not 0 <= number_or_nan(value) < np.inf:
             raise InputError(
                 f"costs: the cost of column {column!r} is {value!r}; a cost is a finite number of "
