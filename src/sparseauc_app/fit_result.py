@@ -303,7 +303,6 @@ def _describe_model(fit: ValidatedFit) -> dict[str, Any]:
         "cost": getattr(classifier, "cost_", None),
         "budget": limits.get("budget"),
         "limits": limits,
-        "calibration": getattr(classifier, "platt_", None),
         "distributions": _describe_columns(table, chosen),
         "auc_by_k": [] if results is None else auc_by_k(results, classifier.n_repeats_),
     }

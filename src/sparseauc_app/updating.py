@@ -77,7 +77,6 @@ def update_model(found: Validation, how: Update) -> ScoreCard:
     }
     summary = dict(card.summary)
     summary["updates"] = [*(summary.get("updates") or ()), step]
-    summary["calibration"] = asdict(new)
     threshold = 0.0 if of_times else _threshold_of(new, total=card.total)
     return replace(card, calibration=new, threshold=threshold, summary=summary)
 

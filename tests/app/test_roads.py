@@ -300,7 +300,7 @@ def stored(value, kind, drawn):
         ".", ",")  # fmt: skip
 
 
-def by_database(connection, expression, drawn, *, nan):
+def by_database(connection, sql, card, drawn, *, nan):
     connection.execute(created(drawn))
     marks = ", ".join("?" * (1 + len(drawn["kinds"])))
     for place, row in enumerate(drawn["new"]):
@@ -310,11 +310,21 @@ def by_database(connection, expression, drawn, *, nan):
             for name, kind in drawn["kinds"].items()
         ]  # fmt: skip
         connection.execute(f"INSERT INTO t VALUES ({marks})", [place, *values])
-    query = f"SELECT {expression} AS score FROM t ORDER BY place"
-    return [score for (score,) in connection.execute(query).fetchall()]
+    found = connection.execute(by_place(sql, card)).fetchall()
+    if card["calibration"] is not None:
+        expected = probabilities(card, [score for score, _ in found])
+        same([risk for _, risk in found], expected)
+    return [row[0] for row in found]
 
 
-def by_postgres(server, expression, drawn, *, nan):
+def by_place(sql, card):
+    """What the exported query adds to the rows of t, in their order."""
+    added = "sparseauc_score"
+    added += "" if card["calibration"] is None else ", sparseauc_risk"
+    return f"SELECT {added} FROM ({sql.replace('my_table', 't')}) AS found ORDER BY place"
+
+
+def by_postgres(server, sql, card, drawn, *, nan):
     def literal(value, kind):
         if value is None:
             return "'NaN'" if nan and kind == "number" else "NULL"
@@ -330,9 +340,9 @@ def by_postgres(server, expression, drawn, *, nan):
     )  # fmt: skip
     script = (
         f"SET client_min_messages = error; DROP TABLE IF EXISTS t; {created(drawn)}; "
-        f"INSERT INTO t VALUES {rows}; SELECT {expression} AS score FROM t ORDER BY place;"
+        f"INSERT INTO t VALUES {rows}; {by_place(sql, card)};"
     )
-    scores = server(script).splitlines()
+    scores = [line.split("|")[0] for line in server(script).splitlines()]
     return [float(score) if score else None for score in scores]
 
 
@@ -437,14 +447,14 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
         ]
     same(by_python(model, drawn), in_python)
 
-    expression = run("export", model, "sql")
+    sql = run("export", model, "sql")
     for nan in (False, True):
         with duckdb.connect() as connection:
-            equal_or_refused(by_database(connection, expression, drawn, nan=nan), expected, drawn)
+            equal_or_refused(by_database(connection, sql, card, drawn, nan=nan), expected, drawn)
         with sqlite3.connect(":memory:") as connection:
-            equal_or_refused(by_database(connection, expression, drawn, nan=nan), expected, drawn)
+            equal_or_refused(by_database(connection, sql, card, drawn, nan=nan), expected, drawn)
         if postgres is not None:
-            equal_or_refused(by_postgres(postgres, expression, drawn, nan=nan), expected, drawn)
+            equal_or_refused(by_postgres(postgres, sql, card, drawn, nan=nan), expected, drawn)
     by_hand_over(model, card, drawn, expected, folder)
     shutil.rmtree(folder)
 

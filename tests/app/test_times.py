@@ -456,6 +456,8 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
             value = value.clip(term["low"], term["high"])
         if term["log"] is not None:
             value = np.log(value + term["log"])
+        if term["above"] is not None:
+            value = (value > term["above"]).astype(float)
         by_card += term["coefficient"] * value
     np.testing.assert_allclose(by_card, score, atol=1e-12)
     assert card["follow_up"] == {"time": "days", "event": "2", "horizon": 365.0, "binary": False}
@@ -464,11 +466,10 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
     np.testing.assert_allclose(1 - np.exp(-np.exp(by_card)), risk, atol=1e-12)
 
     text = run("export", model, "sql").stdout
-    formula = re.search(r"-- Risk until 365: (.*)", text)[1]
+    assert "-- sparseauc_risk: risk until 365" in text
     with duckdb.connect() as connection:
-        connection.register("t", table)
-        name = loaded.score_name
-        query = f"SELECT {name}, {formula} FROM (SELECT {text} AS {name} FROM t)"
+        connection.register("my_table", table)
+        query = f"SELECT sparseauc_score, sparseauc_risk FROM ({text})"
         by_sql = np.array(connection.execute(query).fetchall())
     np.testing.assert_allclose(by_sql, np.column_stack([score, risk]), atol=1e-12)
     assert "labelled" not in text

@@ -41,7 +41,7 @@ def export_command(
             metavar="FORMAT",
             show_default=False,
             help="html for an offline page to fill in, xlsx for a workbook with formulas, r for a "
-            "function in R, sql for one SQL expression.",
+            "function in R, sql for an SQL query.",
         ),
     ],
     out: Annotated[

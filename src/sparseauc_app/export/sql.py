@@ -1,19 +1,19 @@
-"""The score as one SQL expression."""
+"""The score and the risk as an SQL query."""
 
 import math
 from collections.abc import Sequence
 
-from ..formatting import capitalised
-from ..scorecard import ScoreCard, Term
+from ..scorecard import Calibration, ScoreCard, Term
 from .effects import Effect, effects_of
 
+_SCORE = "sparseauc_score"
 # The largest number. NaN is greater than all in some databases and comparable to none in others:
 # either way it is not between this and its negative.
 _MOST = "1.7976931348623157e308"
 
 
 def to_sql(card: ScoreCard) -> str:
-    """Export an SQL expression that scores a row, in double precision.
+    """Export an SQL query that scores the rows of ``my_table``, in double precision.
 
     Parameters
     ----------
@@ -22,11 +22,11 @@ def to_sql(card: ScoreCard) -> str:
     Returns
     -------
     str
-        For a select list. Names are quoted as the SQL standard does, with double quotes, texts with
-        single ones. NULL, NaN and blank texts are replaced by the value learned in training, or
-        else make the score NULL; so do infinite numbers and texts that training had not, of which
-        ``predict`` would warn. Where the model is calibrated, a comment says how a score becomes a
-        risk.
+        It adds the columns ``sparseauc_score`` and, where the model is calibrated,
+        ``sparseauc_risk``. Names are quoted as the SQL standard does, with double quotes, texts
+        with single ones. NULL, NaN and blank texts are replaced by the value learned in training,
+        or else make the score NULL; so do infinite numbers and texts that training had not, of
+        which ``predict`` would warn.
 
     Raises
     ------
@@ -48,28 +48,43 @@ def to_sql(card: ScoreCard) -> str:
     >>> terms = (Term("sex", "m", -0.25),)
     >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("sex=m",), types=types)))
     -- Score. Above 0.0 is labelled positive. NULL: a value is missing and not filled in.
-    (
+    SELECT my_table.*, (
       -1.0e0
       + (-0.25e0) * CASE WHEN TRIM(CAST("sex" AS VARCHAR)) = 'm' THEN 1.0e0
         WHEN TRIM(CAST("sex" AS VARCHAR)) IN ('f') THEN 0.0e0
         WHEN TRIM(CAST("sex" AS VARCHAR)) <> '' THEN NULL ELSE NULL END
-    )
+    ) AS sparseauc_score
+    FROM my_table
     """
     lines = [
         _literal(card.intercept),
         *(f"+ {_sql_term(one, term)}" for one in effects_of(card) for term in one.terms),
     ]
     label = "" if card.times else f" Above {card.threshold!r} is labelled positive."
-    notes = [f"{card.score_name.capitalize()}.{label} NULL: a value is missing and not filled in."]
+    note = f"-- {card.score_name.capitalize()}.{label} NULL: a value is missing and not filled in."
+    scored = "\n".join(
+        ["SELECT my_table.*, (", *(f"  {x}" for x in lines), f") AS {_SCORE}", "FROM my_table"]
+    )
     if card.calibration is not None:
-        slope = _literal(card.calibration.slope)
-        intercept = _literal(card.calibration.intercept)
-        linear = f"{slope} * {card.score_name} + ({intercept})"
-        risk = f"1 / (1 + EXP(-({linear})))"
-        if card.calibration.link == "cloglog":
-            risk = f"1 - EXP(-EXP({linear}))"
-        notes.append(f"{capitalised(card.risk_text)}: {risk}")
-    return "\n".join([*(f"-- {note}" for note in notes), "(", *(f"  {x}" for x in lines), ")"])
+        scored = (
+            f"-- sparseauc_risk: {card.risk_text}\n"
+            f"SELECT scored.*, {_sql_risk(card.calibration)} AS sparseauc_risk\n"
+            f"FROM (\n{scored}\n) AS scored"
+        )
+    return f"{note}\n{scored}"
+
+
+def _sql_risk(how: Calibration) -> str:
+    """The risk of a score, within what EXP takes without overflow or underflow."""
+    linear = f"{_literal(how.slope)} * {_SCORE} + ({_literal(how.intercept)})"
+    most = "6.0e0" if how.link == "cloglog" else "700.0e0"
+    within = (
+        f"CASE WHEN {linear} < -700.0e0 THEN -700.0e0 WHEN {linear} > {most} THEN {most} "
+        f"ELSE {linear} END"
+    )
+    if how.link == "cloglog":
+        return f"1.0e0 - EXP(-EXP({within}))"
+    return f"1.0e0 / (1.0e0 + EXP(-({within})))"
 
 
 def _sql_term(one: Effect, term: Term) -> str:

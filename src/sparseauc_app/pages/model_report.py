@@ -509,8 +509,7 @@ def _show_use(evaluation: Evaluation) -> list[Element]:
     formula = "\n".join(write_lines("formula", card=card))
     elements: list[Element] = [Code("Formula", formula)]
     try:
-        query = f"SELECT\n{to_sql(card)} AS {card.score_name}\nFROM my_table"
-        elements.append(Code("SQL", query, folded=True))
+        elements.append(Code("SQL", to_sql(card), folded=True))
     except ValueError:
         elements.append(Note("A column name cannot be written in SQL."))
     return elements

@@ -75,6 +75,7 @@ def test_json_alone_on_stdout(table, tmp_path):
     assert content["written"] == [str(out)]
     assert [line["column"] for line in content["chosen"]] == ["x0", "x1"]
     assert content["positives"] == Y.sum()
+    assert "calibration" not in content  # which is a check on new rows, and the card's map
 
 
 def test_groups_ids_and_restrictions(tmp_path):

@@ -274,10 +274,10 @@ def test_exports_score_as_predict_does(imputing, tmp_path):
     terms = json.loads(imputing.read_text())["terms"]
     assert "colour" in {term["column"] for term in terms}
 
-    expression = run("export", imputing, "sql").stdout
+    sql = run("export", imputing, "sql").stdout
     with sqlite3.connect(":memory:") as connection:
-        frame.to_sql("t", connection, index=False)
-        found = pd.read_sql(f"SELECT {expression} AS score FROM t", connection)["score"]
+        frame.to_sql("my_table", connection, index=False)
+        found = pd.read_sql(sql, connection)["sparseauc_score"]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 

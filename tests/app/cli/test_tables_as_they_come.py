@@ -226,11 +226,11 @@ def test_limits_among_numbers(tmp_path, comma):
     loaded = load_model(model)
     frame = pd.DataFrame({"lab": [entry or None for entry in entries]})
     np.testing.assert_allclose(loaded.decision_function(frame), scores, rtol=1e-12)
-    expression = run("export", model, "sql").stdout
+    sql = run("export", model, "sql").stdout
     with sqlite3.connect(":memory:") as connection:
-        frame[:6].to_sql("t", connection, index=False)
-        found = connection.execute(f"SELECT {expression} FROM t").fetchall()
-    np.testing.assert_allclose([score for (score,) in found], scores[:6], rtol=1e-12)
+        frame[:6].to_sql("my_table", connection, index=False)
+        found = pd.read_sql(sql, connection)["sparseauc_score"]
+    np.testing.assert_allclose(found, scores[:6], rtol=1e-12)
     (tmp_path / "bad.csv").write_text(f"lab{delimiter}z\n120/80{delimiter}0\n")
     result = run("predict", model, tmp_path / "bad.csv")
     assert "'lab' must hold numbers, but is '120/80' in row 1" in result.stderr

@@ -357,7 +357,7 @@ def test_how_to_use_it(fixed, fixed_report):
     assert set(code) == {"Formula", "SQL"}
     frame = pd.DataFrame(fixed.table.X, columns=fixed.table.columns)  # noqa: F841
     query = code["SQL"].replace("my_table", "frame")
-    scores = duckdb.sql(query).fetchnumpy()["score"]
+    scores = duckdb.sql(query).fetchnumpy()["sparseauc_score"]
     np.testing.assert_allclose(scores, fixed.training_scores)
 
 
