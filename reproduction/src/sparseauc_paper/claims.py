@@ -328,8 +328,8 @@ def _gains(
     }
 
 
-def _seconds(place: int, results: Results, _: str) -> Values:
-    width = str(results.request.preset.cost_columns[place])
+def _seconds(results: Results, _: str) -> Values:
+    width = str(max(results.request.preset.cost_columns))
     return {at: sample for at, sample in results.seconds.items() if at[1] == width}
 
 
@@ -380,8 +380,7 @@ MEASURES: Mapping[str, Callable[[Results, str], Values]] = {
     "gene recall": partial(_at_k, "recall"),
     "gene peak": partial(_gains, lambda k: 30 <= k <= 100, lambda k: not 30 <= k <= 100),
     "gene end": partial(_gains, lambda k: k == 500, lambda k: k == 100),
-    "seconds narrow": partial(_seconds, 0),
-    "seconds wide": partial(_seconds, -1),
+    "seconds on the wider table": _seconds,
     "curvature": partial(_of_theory, lambda measurement: measurement["rho_minus"][1]),
     "room": partial(_of_theory, _room),
     "printed κ": partial(_of_theory, lambda measurement: measurement["printed_kappa"]),
