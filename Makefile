@@ -47,9 +47,9 @@ test: $(VENV)/.stamp-test
 test-reproduction: $(VENV)/.stamp-test $(VENV)/.stamp-reproduction
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal reproduction
 
-# The paper's experiments, in minutes; ARGUMENTS="all --preset paper" runs them in full.
+# The paper's experiments on all cores, in minutes; ARGUMENTS="all --preset paper" runs them in full.
 reproduce: $(VENV)/.stamp-reproduction
-	$(BIN)/sparseauc reproduce $(ARGUMENTS)
+	$(BIN)/sparseauc reproduce --jobs -1 $(ARGUMENTS)
 
 # The heart in 20 seconds, kernels compiled: answers, exchanges, one estimator, one command.
 quick: $(VENV)/.stamp-test

@@ -11,6 +11,7 @@ from sparseauc_paper.presets import PAPER
 from sparseauc_paper.tasks import Task
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper_results.md"
+NOTE = PAGE.with_name("note.md")
 REQUEST = plan.Request(PAPER, "corrected", tuple(METHODS), seed=0, datasets=())
 TASKS = {
     METHODS[method].name: task
@@ -63,3 +64,17 @@ def test_the_pages_number_is_computed_anew(page, method):
 def test_the_page_names_its_commit_and_the_programs(page):
     assert "2f338cd" in page
     assert re.search(r"computed at commit [0-9a-f]{7}", page)
+
+
+def decimals(text):
+    return set(re.findall(r"[+−]?\d+\.\d+", text))
+
+
+def test_the_note_has_the_pages_numbers(page):
+    note = NOTE.read_text(encoding="utf-8")
+    assert len(decimals(note)) > 50
+    assert decimals(note) <= decimals(page) | decimals("arXiv 2011.02396")
+    assert not decimals(note.replace("0.614", "0.613", 1)) <= decimals(page)
+    counts = re.findall(r"(?:Published|Corrected) protocol: \d+ hold, [^.]*\.", note)
+    assert len(counts) == 2
+    assert all(count in page for count in counts)
