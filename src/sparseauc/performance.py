@@ -184,7 +184,7 @@ def fit_logistic(scores: Array, positive: Mask, weight: Array | None = None) -> 
 
 def fit_calibration(
     scores: Array, positive: Mask, weight: Array | None = None
-) -> dict[str, float | int]:
+) -> tuple[dict[str, float | int], bool]:
     """Platt scaling: the map from out-of-fold scores to log odds, by logistic regression.
 
     Parameters
@@ -198,10 +198,11 @@ def fit_calibration(
     Returns
     -------
     dict
-        ``slope`` and ``intercept``; ``n_positive`` and ``n_negative``, the number of rows used;
-        ``prevalence``, the share of positives among them; and ``reversed``: whether the slope was
-        not positive. Rows would then lose their order, so the slope is replaced by a small one:
-        all rows have about the share of positives as probability.
+        ``slope`` and ``intercept``; ``n_positive`` and ``n_negative``, the number of rows used; and
+        ``prevalence``, the share of positives among them.
+    is_reversed : bool
+        True if the slope was not positive. Rows would then lose their order, so the slope is
+        replaced by a small one: all rows have about the share of positives as probability.
     """
     scores = np.asarray(scores, np.float64).reshape(positive.size, -1)
     known = ~np.isnan(scores)
@@ -217,17 +218,17 @@ def fit_calibration(
         values[:, None], target, share, ridge=CALIBRATION_RIDGE
     )
     prevalence = float(np.average(target, weights=share))
-    reversed_ = not slope > 0
-    if reversed_:
+    is_reversed = not slope > 0
+    if is_reversed:
         mean = float(np.average(values, weights=share))
         spread = float(np.sqrt(np.average((values - mean) ** 2, weights=share)))
         slope = SMALL_SLOPE / spread if spread > 0 else 1.0
         intercept = float(logit(prevalence)) - slope * mean
-    return {
+    platt = {
         "slope": float(slope),
         "intercept": float(intercept),
         "n_positive": n_positive,
         "n_negative": n_negative,
         "prevalence": prevalence,
-        "reversed": reversed_,
     }
+    return platt, is_reversed

@@ -174,18 +174,18 @@ def test_scores_are_log_odds_by_logistic_regression_on_out_of_fold_scores(outbre
 def test_calibration_of_scores_that_rank_the_wrong_way_or_perfectly():
     positive = np.arange(40) % 4 == 0
     scores = np.linspace(0, 1e-3, 40) - 1.0 * positive
-    backwards = fit_calibration(scores, positive)
-    assert backwards["reversed"]
+    backwards, is_reversed = fit_calibration(scores, positive)
+    assert is_reversed
     assert 0 < backwards["slope"] * scores.std() <= 0.01
     probabilities = 1 / (1 + np.exp(-backwards["slope"] * scores - backwards["intercept"]))
     assert_allclose(probabilities, 0.25, atol=0.01)
-    constant = fit_calibration(np.ones(40), positive)
+    constant, _ = fit_calibration(np.ones(40), positive)
     assert constant["slope"] + constant["intercept"] == pytest.approx(np.log(1 / 3))
-    perfect = fit_calibration(np.append(positive[:-1] * 1.0, np.nan), positive)
+    perfect, is_reversed = fit_calibration(np.append(positive[:-1] * 1.0, np.nan), positive)
     assert np.isfinite(perfect["slope"])
     assert perfect["slope"] > 0
     assert (perfect["n_positive"], perfect["n_negative"]) == (10, 29)
-    assert not perfect["reversed"]
+    assert not is_reversed
 
 
 def test_on_noise_the_order_of_rows_stays_and_a_warning_tells():

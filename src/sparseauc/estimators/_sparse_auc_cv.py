@@ -253,16 +253,15 @@ def score_in_log_odds(model: Any, scores: Array, positive: Mask, weight: Array |
     positive : ndarray of bool of shape (n,)
     weight : ndarray of shape (n,), optional
     """
-    model.platt_ = found = fit_calibration(scores, positive, weight)
-    slope = found["slope"]
-    intercept = found["intercept"]
-    if found["reversed"]:
+    model.platt_, is_reversed = fit_calibration(scores, positive, weight)
+    slope = model.platt_["slope"]
+    intercept = model.platt_["intercept"]
+    if is_reversed:
         warnings.warn(
             "out-of-fold scores do not rank positives above negatives: the coefficients are scaled "
             "down until the probability of every row is close to the share of positives",
             ChanceWarning,
             stacklevel=frames_of_ours(),
         )
-    del found["reversed"]
     model._rescale_score(slope, intercept)
     model.out_of_fold_scores_ = slope * mean_over_rounds(scores) + intercept

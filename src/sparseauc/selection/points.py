@@ -286,8 +286,7 @@ def _fit_risk(model: Any, fitted: FittedList, left_out: Array) -> _Risk:
     """Fit the risk to totals of rows left out, (n, rounds)."""
     outcome = fitted.outcome
     if not isinstance(outcome, Times):
-        platt = fit_calibration(left_out, outcome.positive, outcome.weight)
-        del platt["reversed"]
+        platt, _ = fit_calibration(left_out, outcome.positive, outcome.weight)
         how = platt["slope"], platt["intercept"]
         known = Binary(outcome.positive, outcome.weight)
         return _Risk(*how, platt["prevalence"], "logit", known, how, {"platt_": platt})
