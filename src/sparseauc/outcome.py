@@ -161,9 +161,15 @@ class Outcome(ABC):
     def fold_labels(self, n_folds: int) -> Mask:
         """Return the rows that so many folds should have equal shares of."""
 
-    @abstractmethod
-    def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
+    def training_sets(
+        self,
+        table: Any,
+        chunks: Chunks,  # noqa: ARG002
+        plan: SplitPlan,
+    ) -> TrainingSets:
         """Return the quadratics of a table, which is in memory or the chunks themselves."""
+        sets = [self.reweighted(weight).quadratic(table) for weight in plan.all_weights]
+        return TrainingSets(sets[:-1], sets[-1])
 
     @abstractmethod
     def validate(
@@ -325,20 +331,13 @@ class Binary(Outcome):
         if self.strata is not None:
             n_parts = sum(partition.n_parts for partition in plan.partitions)
             wide |= not fits_completely(d, n_parts * len(self.strata))
-        sets: list[Moments]
         if table is not chunks and wide:
-            sets = [self.reweighted(weight).quadratic(table) for weight in plan.all_weights]
-            gathered = None
-        else:
-            gathered = GatheredMoments(chunks, self.positive, plan.partitions, self.strata)
-            parts = [*plan.training, plan.everything]
-            sets = [TrainingMoments(gathered, some, solver=True) for some in parts]
-        return TrainingSets(
-            sets[:-1],
-            sets[-1],
-            gathered=gathered is not None,
-            read_again=gathered is not None and not gathered.is_complete,
-        )
+            return super().training_sets(table, chunks, plan)
+        gathered = GatheredMoments(chunks, self.positive, plan.partitions, self.strata)
+        parts = [*plan.training, plan.everything]
+        sets = [TrainingMoments(gathered, some, solver=True) for some in parts]
+        read_again = not gathered.is_complete
+        return TrainingSets(sets[:-1], sets[-1], gathered=True, read_again=read_again)
 
     def validate(
         self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
@@ -562,12 +561,6 @@ class Times(Outcome):
                 f"no two {name} rows of {split} can be compared, as too few have an event: use "
                 "fewer folds, or give a later horizon"
             )
-
-    def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
-        """Moments of the training rows of each split, and of all rows."""
-        del chunks
-        sets = [self.reweighted(weight).quadratic(table) for weight in plan.all_weights]
-        return TrainingSets(sets[:-1], sets[-1])
 
     def validate(
         self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
