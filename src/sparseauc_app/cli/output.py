@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -188,47 +187,40 @@ def progress(stage: str) -> Iterator[Report]:
     Yields a function to call with the stage, its steps done and their number. Every stage begins
     with a step of 0, and has a time left of its own.
     """
-    from rich.console import Console
     from rich.progress import (
         BarColumn,
         Progress,
-        ProgressColumn,
         SpinnerColumn,
-        Task,
         TextColumn,
         TimeElapsedColumn,
+        TimeRemainingColumn,
     )
-    from rich.text import Text
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda *_: None
         return
 
-    class TimeLeft(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            known = task.elapsed or 0.0, task.fields["stepped"], task.completed, task.total
-            return Text(time_left(*known))
-
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
-        TimeLeft(),
+        TextColumn("· left"),
+        TimeRemainingColumn(),
         console=console,
+        speed_estimate_period=600,  # a step may take minutes
         transient=True,
     )
     with bar:
-        task = bar.add_task(stage, total=None, stepped=0.0)
+        task = bar.add_task(stage, total=None)
 
         def report(new_stage: str, done: float, total: int) -> None:
             nonlocal stage
             stage = new_stage
             if done == 0:  # steps of another kind, which take another time
                 bar.reset(task, total=total)
-            elapsed = bar.tasks[0].elapsed
-            bar.update(task, description=stage, completed=done, total=total, stepped=elapsed)
+            bar.update(task, description=stage, completed=done, total=total)
 
         def report_compilation(text: str) -> None:
             bar.update(task, description=text.capitalize() or stage, refresh=True)
@@ -237,16 +229,3 @@ def progress(stage: str) -> Iterator[Report]:
 
         with compilation_shown_by(report_compilation):
             yield report
-
-
-def time_left(elapsed: float, stepped: float, done: float, total: float | None) -> str:
-    """Say how long a stage will take from now on, if a step of it is done.
-
-    ``stepped`` are the seconds until its last step. The time left becomes less while a step takes
-    as long as those before it, and then stands still.
-    """
-    if not done or total is None:
-        return ""
-    each = stepped / done
-    seconds = max(each * total - elapsed, each * (total - done - 1), 0.0)
-    return f"· left {timedelta(seconds=round(seconds))}"
