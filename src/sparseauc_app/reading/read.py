@@ -4,8 +4,7 @@ import json
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
-from itertools import zip_longest
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,25 +61,24 @@ def _check_frame(path: Path, frame: pa.Table) -> Source:
 
 def read_excel(path: Path, sheet: str | None = None) -> Source:
     """Read a sheet of an ``.xlsx`` file, by default the only one that is not empty."""
-    import openpyxl
+    import pandas as pd
 
     with read_by("openpyxl", path, "Excel"):
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
                 raise DataError(f"{path.name} would unpack to more than {MOST_BYTES} bytes")
-        # Values as Excel last computed them, not formulas; read-only streams the rows.
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        titles = [one.title for one in book.worksheets]
-        if sheet is not None and sheet not in titles:
-            raise DataError(
-                f"{path.name} has no sheet {sheet!r}; there {'is' if len(titles) == 1 else 'are'} "
-                f"{quoted(titles, 20)}"
-            )
-        sheets = {
-            one.title: _read_rows(one) for one in book.worksheets if sheet in (None, one.title)
-        }
-        book.close()
-        sheets = {title: rows for title, rows in sheets.items() if rows}
+        # Values as Excel last computed them, not formulas.
+        with pd.ExcelFile(path, engine="openpyxl") as book:
+            titles = [str(title) for title in book.sheet_names]
+            if sheet is not None and sheet not in titles:
+                are = "is" if len(titles) == 1 else "are"
+                raise DataError(
+                    f"{path.name} has no sheet {sheet!r}; there {are} {quoted(titles, 20)}"
+                )
+            asked = titles if sheet is None else [sheet]
+            missing = {"na_values": list(MISSING), "keep_default_na": False}
+            found = pd.read_excel(book, sheet_name=asked, header=None, dtype=object, **missing)
+        sheets = {title: frame for title, frame in found.items() if frame.size}
         if not sheets:
             raise DataError(f"{path.name} is empty")
         if len(sheets) > 1:
@@ -89,34 +87,22 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
                 "--format sheet=NAME",
                 ["--format", f"sheet={max(sheets, key=lambda title: len(sheets[title]))}"],
             )
-        (rows,) = sheets.values()
+        (frame,) = sheets.values()
+        rows = frame.mask(frame.isna(), None).to_numpy().tolist()
         titles_above = count_titles(rows[:20])
         header, *rows = rows[titles_above:]
-        names = []
-        columns = []
-        for place, (name, *values) in enumerate(zip_longest(header, *rows), start=1):
-            names.append(f"column {place}" if name is None else str(name).strip())
-            columns.append(_make_column(values))
         if not rows:
             raise DataError(f"{path.name} has a header and no rows")
+        names = [
+            f"column {place}" if name is None else str(name).strip()
+            for place, name in enumerate(header, start=1)
+        ]
+        columns = [_make_column(values) for values in zip(*rows, strict=True)]
     notes = (note_on_titles(titles_above),) if titles_above else ()
     return Source(path.name, pa.Table.from_arrays(columns, names), notes=notes)
 
 
-def _read_rows(sheet: Any) -> list[list[Any]]:
-    """Cells by row, without the empty rows and columns that formatting leaves behind."""
-    rows = []
-    for cells in sheet.iter_rows(values_only=True):
-        row = [None if value in MISSING else value for value in cells]
-        while row and row[-1] is None:
-            row.pop()
-        rows.append(row)
-    while rows and not rows[-1]:
-        rows.pop()
-    return rows
-
-
-def _make_column(values: list[Any]) -> Any:
+def _make_column(values: Sequence[Any]) -> Any:
     """A column of one type; of several types, as text."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:
