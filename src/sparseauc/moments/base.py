@@ -196,9 +196,8 @@ class StandardisedGram:
         # A constant column has no products either, whatever rounding makes of them.
         self._inverse_scale[constant] = 0.0
         self.kept_rows = np.empty((0, d))
-        # Position of each column among the rows that are kept, −1 for none; whether it is known.
+        # Position of each column among the rows that are kept, −1 for none.
         self._position = np.full(d, -1, np.int64)
-        self._is_known = np.zeros(d, np.bool_)
         self._n_kept = 0
         # Columns of which H among themselves is kept, and the place of each column there.
         self._columns = np.empty(0, np.int64)
@@ -230,15 +229,28 @@ class StandardisedGram:
         return Gram(self.delta[index], self.block(index, index))
 
     def fetch(self, columns: Indices) -> None:
-        """Compute the rows of some columns that are not kept yet."""
+        """Compute the rows of some columns that are not kept yet; all others may be dropped."""
+        d = self.n_features
         if self.quadratic.is_complete:
             self._keep_all()
+        wanted = columns[self._position[columns] < 0]
+        if wanted.size == 0:
             return
-        self._make_room(columns)
-        wanted = columns[~self._is_known[columns]]
-        if wanted.size:
-            self.kept_rows[self.positions(wanted)] = self.rows(wanted)
-            self._is_known[wanted] = True
+        room = min(max(_KEPT_NUMBERS // d, 2 * columns.size), d)
+        too_many = self._n_kept + wanted.size > room
+        if too_many:
+            wanted = columns
+        rows = self.rows(wanted)
+        if too_many:
+            self._position[:] = -1
+            self._n_kept = 0
+        needed = self._n_kept + wanted.size
+        if needed > self.kept_rows.shape[0]:
+            # In place: a copy would take as much memory again.
+            self.kept_rows.resize((needed, d), refcheck=False)
+        self.kept_rows[self._n_kept : needed] = rows
+        self._position[wanted] = np.arange(self._n_kept, needed)
+        self._n_kept = needed
 
     def positions(self, columns: Indices) -> Indices:
         """Places of the rows of columns that were fetched."""
@@ -254,38 +266,19 @@ class StandardisedGram:
         across = columns if others is None else others
         if self.quadratic.is_complete:
             self._keep_all()
-            part: Array = take(self.kept_rows, columns, across)
-            return part
         new = columns[self._place[columns] < 0]
         if new.size:
             self._add_to_block(new)
-        return self._block[self._place[columns][:, None], self._place[across]]
+        part: Array = take(self._block, self._place[columns], self._place[across])
+        return part
 
     def _keep_all(self) -> None:
-        """Compute all rows of H."""
-        d = self.n_features
-        if self._n_kept < d:
-            every = np.arange(d)
-            self.kept_rows = self.block(every, every)
+        """Compute all of H, as the rows that are kept and as the block."""
+        if self._columns.size == 0:
+            every = np.arange(self.n_features)
+            self._add_to_block(every)
+            self.kept_rows = self._block
             self._position = every
-            self._n_kept = d
-
-    def _make_room(self, columns: Indices) -> None:
-        """Give positions to columns without one; all others are dropped where there is no room."""
-        d = self._position.size
-        room = min(max(_KEPT_NUMBERS // d, 2 * columns.size), d)
-        new = columns[self._position[columns] < 0]
-        if self._n_kept + new.size > room:
-            self._position[:] = -1
-            self._is_known[:] = False
-            self._n_kept = 0
-            new = columns
-        needed = self._n_kept + new.size
-        if needed > self.kept_rows.shape[0]:
-            # In place: a copy would take as much memory again.
-            self.kept_rows.resize((needed, d), refcheck=False)
-        self._position[new] = np.arange(self._n_kept, needed)
-        self._n_kept = needed
 
     def _add_to_block(self, new: Indices) -> None:
         """Compute H of new columns with those of the block and among themselves."""
@@ -294,7 +287,8 @@ class StandardisedGram:
         every = np.concatenate([self._columns, new])
         rows = self.block(new, every)
         if size > len(self._block):
-            block = np.empty((2 * size, 2 * size))
+            room = min(2 * size, self.n_features)
+            block = np.empty((room, room))
             block[:old, :old] = self._block[:old, :old]
             self._block = block
         self._block[old:size, :size] = rows

@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import read_only
 from ..errors import InputError
 from ..survival import ComparablePairs
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 from .base import Quadratic
-from .rows import add_powers, check_means
+from .rows import check_means
 
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21
@@ -72,19 +71,19 @@ class PairMoments(Quadratic):
 
     def _add_up(self) -> tuple[Array, Array]:
         """Sums of the rows of each stratum, less its origin, and the largest of any."""
-        totals, squares = np.zeros((2, *self.origin.shape))
+        totals = np.zeros_like(self.origin)
         reach = np.zeros(self.origin.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):
             for rows, part in self._tiles(np.arange(reach.size)):
-                self._add(part, rows, self._pairs.second, totals, squares, reach)
+                np.maximum(reach, np.abs(part).max(axis=0), out=reach)
+                self._add(self._pairs.second[rows, None] * part, rows, totals)
         return totals, reach
 
-    def _add(
-        self, part: Array, rows: slice, weight: Array, totals: Array, squares: Array, reach: Array
-    ) -> None:
-        """Add Σ w x and Σ w x² of each stratum, and the largest |x|."""
-        known = [read_only(array) for array in (part, self._cell[rows], weight[rows])]
-        add_powers(*known, np.zeros_like(totals), totals, squares, reach)
+    def _add(self, part: Array, rows: slice, totals: Array) -> None:
+        """Add the rows of each stratum up."""
+        cell = self._cell[rows]
+        starts = np.flatnonzero(np.diff(cell, prepend=-1))
+        totals[cell[starts]] += np.add.reduceat(part, starts, axis=0)
 
     @property
     def n_features(self) -> int:
@@ -129,21 +128,21 @@ class PairMoments(Quadratic):
         pairs, d = self._pairs, self.n_features
         lean = pairs.before * pairs.second - pairs.first * pairs.after
         both = pairs.before * pairs.second + pairs.first * pairs.after
-        delta, diagonal, size, reach = np.zeros((4, d))
-        farthest, squares = np.zeros((2, 2, self._weights.size, d))
+        delta, diagonal, size = np.zeros((3, d))
+        squares = np.zeros((2, self._weights.size, d))
         with np.errstate(over="ignore", invalid="ignore"):
             for rows, part, z in self._scanned(np.arange(d)):
                 delta += lean[rows] @ part
                 diagonal += np.einsum("ij,ij->j", part, z)
-                size += both[rows] @ part**2
-                np.abs(part, out=part)
-                self._add(part, rows, pairs.first, farthest[0], squares[0], reach)
-                self._add(part, rows, pairs.second, farthest[1], squares[1], reach)
-            # Sums over all rows of a stratum, less those up to a row, are those after it.
+                part *= part
+                size += both[rows] @ part
+                for weight, of in zip((pairs.first, pairs.second), squares, strict=True):
+                    self._add(weight[rows, None] * part, rows, of)
+            # A sum of f |x| is at most the root of that of f times that of f x². Sums over all rows
+            # of a stratum, less those up to a row, are those after it.
             firsts = np.bincount(self._cell, pairs.first, self._weights.size)
-            firsts, seconds = firsts[:, None], self._weights[:, None]
-            mean = np.maximum(farthest[0] / np.maximum(firsts, 1e-300), farthest[1] / seconds)
-            size += (firsts * seconds * mean**2).sum(axis=0)
+            of_firsts = squares[0] * self._weights[:, None]
+            size += np.maximum(of_firsts, squares[1] * firsts[:, None]).sum(axis=0)
             deviations = np.sqrt(squares[1].sum(axis=0) / self._weights.sum())
         total = pairs.total
         return deviations, delta / total, np.maximum(diagonal, 0.0) / total, np.sqrt(size / total)
