@@ -115,21 +115,25 @@ class ArrowChunks(SequentialChunks):
     def _batches(self, names: list[str], rows: int) -> Iterator[Any]:
         """Batches of about so many rows.
 
-        Parquet and Arrow files are read by their own readers: scans of a dataset read ahead without
-        a bound on memory. Tables in memory, and those with columns that only the names of folders
-        hold, are scanned all the same.
+        Parquet files are read by their own reader, in small pieces: a scan reads whole row groups,
+        and one may be as large as the file. Anything else, and columns that only the names of
+        folders hold, is scanned, without reading ahead.
         """
         import pyarrow.dataset as ds
 
-        kind = getattr(self._dataset, "format", None)
         for fragment in self._dataset.get_fragments():
-            if kind is None or not set(names) <= set(fragment.physical_schema.names):
-                yield from self._dataset.scanner(columns=names, batch_size=rows).to_batches()
-                return
-            if isinstance(kind, ds.ParquetFileFormat):
+            inside = set(names) <= set(fragment.physical_schema.names)
+            if inside and isinstance(fragment, ds.ParquetFileFragment):
                 yield from _parquet_batches(fragment, names, rows)
-            else:
-                yield from _ipc_batches(fragment, names)
+                continue
+            yield from fragment.to_batches(
+                self._dataset.schema,
+                columns=names,
+                batch_size=rows,
+                batch_readahead=0,
+                fragment_readahead=0,
+                use_threads=False,
+            )
 
     def _as_array(self, batch: Any) -> npt.NDArray[Any]:
         by_column = np.empty((batch.num_columns, batch.num_rows), self.dtype)
@@ -149,19 +153,6 @@ def _parquet_batches(fragment: Any, names: list[str], rows: int) -> Iterator[Any
         file = pq.ParquetFile(source, buffer_size=2**16, pre_buffer=False)
         for batch in file.iter_batches(rows, columns=names, use_threads=False):
             yield batch.select(names)
-
-
-def _ipc_batches(fragment: Any, names: list[str]) -> Iterator[Any]:
-    import pyarrow.ipc as ipc
-
-    with fragment.open() as source:
-        place = {name: j for j, name in enumerate(fragment.physical_schema.names)}
-        options = ipc.IpcReadOptions(
-            included_fields=sorted(place[name] for name in names), use_threads=False
-        )
-        with ipc.open_file(source, options=options) as file:
-            for number in range(file.num_record_batches):
-                yield file.get_batch(number).select(names)
 
 
 def _float_of(field: Any) -> np.dtype[Any]:

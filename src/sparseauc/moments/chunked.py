@@ -26,7 +26,7 @@ from ..utils.types import Array, Indices, Mask
 from . import _tensors
 from .base import COMPLETE_NUMBERS
 from .cells import CellSums, OnDemand
-from .passes import Cells, Products, Summaries
+from .passes import Products, Summaries
 
 # Bytes of cross products up to which those of all columns are gathered on the first reading.
 _ALL_BYTES = 2**29
@@ -122,15 +122,14 @@ class GatheredMoments:
         for partition in partitions:
             part = partition.part if strata is None else strata.split_parts(partition.part)
             cell = np.where(part >= 0, 2 * part.astype(np.int32) + ~positive, -1)
-            self._known.append(cell.astype(np.int32))
-            if partition.weight is not None:
-                self._known.append(partition.weight)
-        counts = [2 * partition.n_parts * n_strata for partition in partitions]
-        self._cells = Cells(counts, [partition.weight is not None for partition in partitions])
+            weight = partition.weight
+            weight = np.ones(cell.size, np.uint8) if weight is None else weight
+            self._known += [cell.astype(np.int32), weight]
+        self._counts = [2 * partition.n_parts * n_strata for partition in partitions]
         self.n_rows, self.n_features = positive.size, chunks.shape[1]
-        self.is_complete = products and fits_completely(self.n_features, sum(counts) // 2)
+        self.is_complete = products and fits_completely(self.n_features, sum(self._counts) // 2)
         held = np.arange(self.n_features if self.is_complete else 0)
-        self.sums: CellSums = chunks.run(Summaries(self._cells, held), *self._known)
+        self.sums: CellSums = chunks.run(Summaries(self._counts, held), *self._known)
         # Products of some columns with all, those of each pass by cell, column and other; and the
         # pass of each column, −1 for none, and its number there.
         self._passes: list[Any] = []
@@ -138,7 +137,7 @@ class GatheredMoments:
         self._row = np.zeros(self.n_features, np.int64)
         self._add_rows(held, self.sums.cross)
         # Products of some columns among themselves, and the place of each there.
-        self._block = np.empty((sum(counts), 0, 0))
+        self._block = np.empty((sum(self._counts), 0, 0))
         self._columns = np.empty(0, np.int64)
         self._place = np.full(self.n_features, -1)
 
@@ -166,7 +165,7 @@ class GatheredMoments:
                 f"{n_cells // 2} parts of the rows would fill the memory: choose among fewer "
                 "columns, give coarser strata, or leave groups out"
             )
-        work = Products(self._cells, [(rows, None), (block, together)], self.sums.mean)
+        work = Products(self._counts, [(rows, None), (block, together)], self.sums.mean)
         found = self._chunks.run(work, *self._known)
         if rows.size:
             self._add_rows(rows, found[0])

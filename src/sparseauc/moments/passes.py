@@ -16,51 +16,47 @@ from .cells import CellSums
 from .rows import Division, add_products, moments_by_cell
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Division of rows into cells by what is known of them, those of several partitions in turn."""
+def divide(
+    counts: Sequence[int], known: Sequence[npt.NDArray[Any]]
+) -> Iterator[tuple[int, Division]]:
+    """Rows by the cells of each partition, and the number of its first cell.
 
-    counts: list[int]  # of the cells of each partition
-    weighted: list[bool]
+    Of rows, the cell and the weight in each partition are known.
+    """
+    first = 0
+    for count, cell, weight in zip(counts, known[::2], known[1::2], strict=True):
+        yield first, Division.by_cell(cell, weight, count)
+        first += count
 
-    def divide(self, known: Sequence[npt.NDArray[Any]]) -> Iterator[tuple[int, Division]]:
-        """Rows of a chunk by the cells of each partition, and the number of its first cell."""
-        arrays = iter(known)
-        first = 0
-        for count, weighted in zip(self.counts, self.weighted, strict=True):
-            cell = next(arrays)
-            yield first, Division.by_cell(cell, next(arrays) if weighted else None, count)
-            first += count
 
-    def split(
-        self, known: Sequence[npt.NDArray[Any]]
-    ) -> Iterator[tuple[int, Indices, npt.NDArray[Any]]]:
-        """Cell, rows and their weights, of each cell with any rows in a chunk."""
-        for first, division in self.divide(known):
-            for number, rows in enumerate(division.members):
-                if rows.size:
-                    weight = division.share[rows] * division.weight[number]
-                    yield first + number, rows, weight
+def split(
+    counts: Sequence[int], known: Sequence[npt.NDArray[Any]]
+) -> Iterator[tuple[int, Indices, Array]]:
+    """Cell, rows and their weights, of each cell with any rows in a chunk."""
+    for first, division in divide(counts, known):
+        for number, rows in enumerate(division.members):
+            if rows.size:
+                yield first + number, rows, division.share[rows] * division.weight[number]
 
 
 @dataclass(eq=False)
 class Summaries(Pass[CellSums]):
     """Moments of every cell, with the cross products of some columns."""
 
-    cells: Cells
+    counts: Sequence[int]  # of the cells of each partition
     columns: Indices
 
     def add(self, state: CellSums | None, X: Any, start: int, *known: npt.NDArray[Any]) -> CellSums:
         """Merge in the moments of a chunk; its entries must be finite."""
         check_finite(X, start)
         if state is None:
-            state = CellSums.empty(sum(self.cells.counts), X.shape[1], self.columns.size)
+            state = CellSums.empty(sum(self.counts), X.shape[1], self.columns.size)
         if is_tensor(X):
-            for number, rows, weight in self.cells.split(known):
+            for number, rows, weight in split(self.counts, known):
                 cell = _tensors.moments_of(X, rows, weight, self.columns)
                 state.add(cell, self.columns, number)
             return state
-        for first, division in self.cells.divide(known):
+        for first, division in divide(self.counts, known):
             for number, cell in moments_by_cell(X, division).of_cells(self.columns):
                 state.add(cell, self.columns, first + number)
         return state
@@ -78,7 +74,7 @@ class Products(Pass[list[Any]]):
     columns are the last.
     """
 
-    cells: Cells
+    counts: Sequence[int]
     wanted: Sequence[tuple[Indices, Indices | None]]
     means: Array
 
@@ -88,7 +84,7 @@ class Products(Pass[list[Any]]):
         """Add the products of a chunk, to arrays of shape (n_cells, columns, others)."""
         del start
         state = state or self._nothing(X)
-        for number, rows, weight in self.cells.split(known):
+        for number, rows, weight in split(self.counts, known):
             mean = self.means[number]
             totals = [total[number] for total in state]
             if is_tensor(X):
