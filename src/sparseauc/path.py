@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -143,7 +142,7 @@ class PathSearch:
                 try:
                     self._found[alpha] = self._lists_at(alpha)
                 except NotGathered as more:
-                    self.missing = more if self.missing is None else self.missing | more
+                    self.missing = more
         if self.missing is not None:
             return None
         solutions = [self._found[alpha] for alpha in alphas.tolist()]
@@ -249,9 +248,8 @@ def find_paths(
                 lacking[number] = search
         unfinished = list(lacking)
         searches = list(lacking.values())
-        missing = [search.missing for search in searches if search.missing is not None]
-        if missing:
-            functools.reduce(operator.or_, missing).gather()
+        for source in {one.missing.source for one in searches if one.missing is not None}:
+            source.gather(single=restrictions.groups is None)
     return [paths[number] for number in range(len(training))]
 
 

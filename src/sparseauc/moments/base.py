@@ -8,6 +8,7 @@ Class moments (``cells``) and the pairs of times to event (``pairs``) are quadra
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -67,6 +68,9 @@ class Quadratic(ABC):
     @abstractmethod
     def block(self, columns: Indices, others: Indices) -> Array:
         """H of some columns with others, of shape (columns, others)."""
+
+    def expect(self, ahead: Callable[[], Indices]) -> None:  # noqa: B027
+        """Hear which rows of H may be asked for soon, best first; nothing is done by default."""
 
     @cached_property
     def n_features(self) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,8 @@ from .passes import Products, Summaries
 _ALL_BYTES = 2**29
 # Bytes of cross products that are gathered where nothing less will do.
 _MOST_BYTES = 2**31
+# Variances of columns whose products may be summed in single precision.
+_ORDINARY = 1e-20, 1e20
 # Bytes of rows of H up to which rows are gathered before they are asked for.
 _AHEAD_BYTES = 2**29
 
@@ -41,44 +43,13 @@ class NotGathered(Exception):
 
     Attributes
     ----------
-    rows : set of int
-        Columns whose rows of H are missing.
-    block : set of int
-        Columns of which H is missing among themselves and with those gathered before.
-    ahead : dict
-        Columns whose rows may be asked for next, with their ranks: they are gathered in the same
-        pass where memory allows.
-    source : GatheredMoments, optional
-        Where they are gathered.
+    source : GatheredMoments
+        Gathers all that it was asked for.
     """
 
-    def __init__(
-        self,
-        rows: Iterable[int] = (),
-        block: Iterable[int] = (),
-        source: GatheredMoments | None = None,
-        *,
-        ahead: Iterable[int] = (),
-    ) -> None:
-        self.rows, self.block, self.source = set(rows), set(block), source
-        self.ahead = {column: rank for rank, column in enumerate(ahead)}
-        super().__init__(f"{len(self.rows)} rows of H and a block of {len(self.block)} are missing")
-
-    def __or__(self, other: NotGathered) -> NotGathered:
-        source = other.source if self.source is None else self.source
-        both = NotGathered(self.rows | other.rows, self.block | other.block, source)
-        both.ahead = other.ahead | self.ahead
-        for column in self.ahead.keys() & other.ahead.keys():
-            both.ahead[column] = min(self.ahead[column], other.ahead[column])
-        return both
-
-    def __bool__(self) -> bool:
-        return bool(self.rows or self.block)
-
-    def gather(self) -> None:
-        """Read the rows once for all that is missing."""
-        assert self.source is not None
-        self.source.gather(self)
+    def __init__(self, source: GatheredMoments) -> None:
+        super().__init__("parts of H are missing")
+        self.source = source
 
 
 @dataclass(frozen=True)
@@ -140,16 +111,36 @@ class GatheredMoments:
         self._block = np.empty((sum(self._counts), 0, 0))
         self._columns = np.empty(0, np.int64)
         self._place = np.full(self.n_features, -1)
+        # Columns of which rows of H were asked for, or H among themselves and with the block; and
+        # those whose rows may be asked for next, with their ranks.
+        self._rows_asked: set[int] = set()
+        self._block_asked: set[int] = set()
+        self._ahead: dict[int, int] = {}
 
     def _add_rows(self, columns: Indices, products: Any) -> None:
         self._pass[columns] = len(self._passes)
         self._row[columns] = np.arange(columns.size)
         self._passes.append(products)
 
-    def gather(self, missing: NotGathered) -> None:
-        """Read the rows once for what is missing of H."""
-        rows = np.array(sorted(self._with_rows_ahead(missing)), np.int64)
-        block = np.setdiff1d(np.array(sorted(missing.block), np.int64), self._columns)
+    def ask(
+        self, rows: Iterable[int] = (), block: Iterable[int] = (), ahead: Iterable[int] = ()
+    ) -> NotGathered:
+        """Take down what the next pass should gather; return what says so to a solver."""
+        self._rows_asked.update(rows)
+        self._block_asked.update(block)
+        for rank, column in enumerate(ahead):
+            self._ahead[column] = min(rank, self._ahead.get(column, rank))
+        return NotGathered(self)
+
+    def gather(self, *, single: bool = False) -> None:
+        """Read the rows once for all that was asked for of H.
+
+        Rows of H may be of single precision, as the table is, where they only tell which columns
+        to look at.
+        """
+        rows = np.array(sorted(self._with_rows_ahead()), np.int64)
+        block = np.setdiff1d(np.array(sorted(self._block_asked), np.int64), self._columns)
+        self._rows_asked, self._block_asked, self._ahead = set(), set(), {}
         if rows.size + block.size == 0:
             return
         n_rows = int(np.count_nonzero(self._pass >= 0)) + rows.size
@@ -165,7 +156,11 @@ class GatheredMoments:
                 f"{n_cells // 2} parts of the rows would fill the memory: choose among fewer "
                 "columns, give coarser strata, or leave groups out"
             )
-        work = Products(self._counts, [(rows, None), (block, together)], self.sums.mean)
+        variances = self.sums.variances.max(axis=0)
+        ordinary = (variances > _ORDINARY[0]) & (variances < _ORDINARY[1]) | (variances == 0)
+        single = single and self._chunks.dtype == np.float32 and bool(ordinary.all())
+        wanted = [(rows, None), (block, together)]
+        work = Products(self._counts, wanted, self.sums.mean, single)
         found = self._chunks.run(work, *self._known)
         if rows.size:
             self._add_rows(rows, found[0])
@@ -180,16 +175,14 @@ class GatheredMoments:
             self._columns = together
             self._place[block] = np.arange(old, together.size)
 
-    def _with_rows_ahead(self, missing: NotGathered) -> set[int]:
+    def _with_rows_ahead(self) -> set[int]:
         """Rows that are missing, and as many of those ahead as there is memory for."""
         known = set(np.flatnonzero(self._pass >= 0).tolist())
-        rows = missing.rows - known
-        if not missing:
-            return rows
-        ahead = missing.ahead.keys() - known - rows
+        rows = self._rows_asked - known
         room = _AHEAD_BYTES // (8 * self.sums.weight.size * self.n_features)
         room -= len(known) + len(rows)
-        ranked = sorted(ahead, key=lambda row: (missing.ahead[row], row))
+        ahead = self._ahead.keys() - known - rows
+        ranked = sorted(ahead, key=lambda row: (self._ahead[row], row))
         return rows | set(ranked[: max(room, 0)])
 
     def find(
@@ -207,10 +200,10 @@ class GatheredMoments:
             if missing.size == 0:
                 yield slice(None), self._block, self._place[columns], self._place[others]
                 return
-            if rows_missing.size:
-                raise NotGathered(block=missing.tolist(), source=self)
+            if not self.is_complete:  # rows may be of single precision
+                raise self.ask(block=missing.tolist())
         elif rows_missing.size:
-            raise NotGathered(rows=rows_missing.tolist(), source=self)
+            raise self.ask(rows=rows_missing.tolist())
         for number in np.unique(self._pass[columns]).tolist():
             chosen = np.flatnonzero(self._pass[columns] == number)
             yield chosen, self._passes[number], self._row[columns[chosen]], others
@@ -221,6 +214,8 @@ class TrainingMoments(OnDemand):
 
     What was not gathered before takes another pass; for a solver it raises ``NotGathered``.
     """
+
+    _ahead: Callable[[], Indices] | None = None
 
     def __init__(
         self, gathered: GatheredMoments, parts: Sequence[int], *, solver: bool = False
@@ -263,6 +258,11 @@ class TrainingMoments(OnDemand):
         """Return whether all of H is at hand."""
         return self._gathered.is_complete and self.n_features**2 <= COMPLETE_NUMBERS
 
+    def expect(self, ahead: Callable[[], Indices]) -> None:
+        """Gather these rows, the first above all, in the same pass where memory allows."""
+        if self._solver:
+            self._ahead = ahead
+
     def sums(self, columns: Indices) -> CellSums:
         """Additive moments of the cells, with the products of some columns."""
         weight = self.cell_weights
@@ -274,10 +274,11 @@ class TrainingMoments(OnDemand):
     def _covariances(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
         try:
             found = list(self._gathered.find(columns, others))
-        except NotGathered as missing:
+        except NotGathered:
             if self._solver:
+                self._gathered.ask(ahead=() if self._ahead is None else self._ahead().tolist())
                 raise
-            missing.gather()
+            self._gathered.gather()
             found = list(self._gathered.find(columns, others))
         # What each member counts.
         counts = (factors / np.where(self.cell_weights > 0, self.cell_weights, 1.0))[self._of]

@@ -70,13 +70,14 @@ class Summaries(Pass[CellSums]):
 class Products(Pass[list[Any]]):
     """Products of some columns with others in each cell, about known means.
 
-    ``wanted`` are columns and the others to multiply them with, None for all. Of others, the
-    columns are the last.
+    ``wanted`` are columns and the others to multiply them with, None for all; where they are all,
+    products may be of ``single`` precision. Of others, the columns are the last.
     """
 
     counts: Sequence[int]
     wanted: Sequence[tuple[Indices, Indices | None]]
     means: Array
+    single: bool
 
     def add(
         self, state: list[Any] | None, X: Any, start: int, *known: npt.NDArray[Any]
@@ -104,7 +105,8 @@ class Products(Pass[list[Any]]):
         for columns, others in self.wanted:
             width = X.shape[1] if others is None else others.size
             shape = len(self.means), columns.size, width
-            zeros.append(_tensors.no_products(X, shape) if is_tensor(X) else np.zeros(shape))
+            kind = np.float32 if others is None and self.single else np.float64
+            zeros.append(_tensors.no_products(X, shape) if is_tensor(X) else np.zeros(shape, kind))
         return zeros
 
     def merge(self, first: list[Any], second: list[Any]) -> list[Any]:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from scipy.linalg.blas import dgemm, sgemm
 
 from .._validation import check_finite, read_only
 from ..errors import InputError
@@ -153,7 +154,7 @@ class TableMoments(OnDemand):
 
 
 def add_products(
-    total: Array,
+    total: npt.NDArray[Any],
     X: Any,
     rows: Indices | None,
     means: Array,
@@ -163,7 +164,7 @@ def add_products(
     left: Indices | slice,
     right: Indices | slice | None,
 ) -> None:
-    """Add Σ w (x_c − mean_c)(x − mean) of some rows, or all, to a total.
+    """Add Σ w (x_c − mean_c)(x − mean) of some rows, or all, to a total, in its precision.
 
     ``means`` are of the cell of each row, or of the one that all are in. Of the columns in
     ``index``, or of all, those at ``left`` are multiplied with those at ``right``, or among
@@ -175,6 +176,7 @@ def add_products(
     if index is not None:
         width = index.size
         means = means[..., index]
+    gemm = dgemm if total.dtype == np.float64 else sgemm
     size = min(_TILE_ROWS, max(64, _PRODUCT_NUMBERS // max(1, width)))
     for low in range(0, n, size):
         part = slice(low, low + size)
@@ -182,11 +184,16 @@ def add_products(
         if index is not None:
             chosen = chosen[:, index]
         dense = chosen.toarray() if hasattr(chosen, "tocsr") else chosen
-        centred = dense - (means if cell is None else means[cell[part]])
+        centred = dense.astype(np.float64, copy=rows is None and index is None)
+        centred -= means if cell is None else means[cell[part]]
         centred *= np.sqrt(counts[part])[:, None]
+        centred = centred.astype(total.dtype, copy=False)
         first = centred[:, left]
-        # NumPy multiplies an array by its own transpose at half the cost.
-        total += first.T @ (first if right is None else centred[:, right])
+        if right is None:  # NumPy multiplies an array by its own transpose at half the cost
+            total += first.T @ first
+        elif total.size:  # in place: products of few rows are more numbers than the rows
+            second = centred[:, right]
+            gemm(1.0, second.T, first.T, trans_b=1, beta=1.0, c=total.T, overwrite_c=1)
 
 
 def check_means(X: Any, means: Array) -> None:

@@ -62,16 +62,16 @@ class Groups:
         )
         self.block_starts = _offsets(self.sizes**2)
         self.blocks = np.zeros(self.block_starts[-1])
-        missing = NotGathered()
+        missing: NotGathered | None = None
         for number in np.flatnonzero(~self.restrictions.masks(self.sizes.size)[1]).tolist():
             own = self.columns(np.array([number]))
             try:
                 block = gram.block(own, own).ravel()
             except NotGathered as more:
-                missing |= more
+                missing = more
             else:
                 self.blocks[self.block_starts[number] : self.block_starts[number + 1]] = block
-        if missing:  # all that is missing is asked for at once
+        if missing is not None:  # all that is missing is asked for at once
             raise missing
 
     def columns(self, groups: Indices) -> Indices:

@@ -22,7 +22,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..moments.base import Gram, StandardisedGram
-from ..moments.chunked import NotGathered
 from ..utils.types import Array, Indices, Mask
 from .exchange import (
     DEPENDENT,
@@ -72,7 +71,7 @@ class ListSearch(ABC):
     """The lists of units that minimise a quadratic and a ridge, for one ridge and budget.
 
     They are searched within a working set, which grows until no unit outside it helps. Where
-    ``NotGathered`` is raised, the search goes on from there when it is called again.
+    parts of H must be gathered first, the search goes on from there when it is called again.
 
     Parameters
     ----------
@@ -287,10 +286,8 @@ class ListSearch(ABC):
         new = np.sort(units)
         new_columns = self._columns_of(new)
         columns = np.concatenate([self._columns, new_columns])
-        try:
-            rows = self._gram.kept_block(new_columns, columns)
-        except NotGathered as missing:
-            raise missing | NotGathered(ahead=self._columns_of(units).tolist()) from None
+        self._gram.quadratic.expect(lambda: self._columns_of(units))
+        rows = self._gram.kept_block(new_columns, columns)
         n_old = self._columns.size
         H = np.empty((columns.size, columns.size))
         H[:n_old, :n_old] = self._H
@@ -304,11 +301,8 @@ class ListSearch(ABC):
     def _fetch(self, lists: list[Indices]) -> None:
         """Have the rows of H of all columns of some lists."""
         union = np.unique(self._columns_of(np.concatenate(lists)))
-        try:
-            self._gram.fetch(union)
-        except NotGathered as missing:
-            ahead = self._columns_of(self._units_found())
-            raise missing | NotGathered(ahead=ahead.tolist()) from None
+        self._gram.quadratic.expect(lambda: self._columns_of(self._units_found()))
+        self._gram.fetch(union)
 
     def _units_found(self) -> Indices:
         """Units of all lists found, those of the shortest first: checks will ask for their rows."""
