@@ -22,7 +22,7 @@ from sparseauc.datasets import make_patients
 from sparseauc_app.cli import app, demo
 from sparseauc_app.cli.errors import ExitCode
 from sparseauc_app.cli.fit import Fitting
-from sparseauc_app.evaluation import alternatives
+from sparseauc_app.evaluation import alternatives, bootstrap
 
 pytestmark = pytest.mark.slow
 
@@ -142,6 +142,7 @@ def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Fitting, "settings", fewer)
     monkeypatch.setattr(alternatives, "_PATIENCE", 0.0)
+    monkeypatch.setattr(bootstrap, "_PATIENCE", 0.0)
     monkeypatch.setattr(alternatives, "_CURVE_PATIENCE", 0.0)
     for words in commands(page.read_text(encoding="utf-8")):
         if words[0] in ("demo", "reproduce"):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sparseauc.selection.confidence import fit_rows
@@ -130,8 +131,9 @@ def report_model(
 
     Parameters
     ----------
-    model : SparseLinearClassifier
-        Fitted; any classifier of this package.
+    model : SparseLinearClassifier, or Pipeline or search such as GridSearchCV that ends with one
+        Fitted; any classifier of this package. Of a pipeline the report shows the columns that the
+        classifier gets, and a caution says that outer folds keep what its steps learned.
     X : array-like, sparse matrix or frame of shape (n, d)
         The training rows. Every outer fold refits a clone of the model without some of them.
     y : array-like of shape (n,)
@@ -155,9 +157,24 @@ def report_model(
     check_is_fitted(model)
     labels = np.asarray(y)
     of_row = None if strata is None else np.asarray(strata)
+    search = model
+    model = getattr(search, "best_estimator_", search)
+    told = []
+    names = None
+    if isinstance(model, Pipeline):
+        before = model[:-1]
+        X = before.transform(X)
+        names = before.get_feature_names_out()
+        search = model[-1]
+        model = getattr(search, "best_estimator_", search)
+        told.append(
+            "Outer folds refit the classifier alone, not the steps before it and no search over "
+            "its settings: the AUC is optimistic if those used the outcome"
+        )
     column_table(model, X, labels, strata=of_row)  # which checks both
     positive = labels == model.classes_[1]
-    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+    if names is None:
+        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     table = Table(
         X=X.to_numpy() if hasattr(X, "to_numpy") else X if hasattr(X, "tocsr") else np.asarray(X),
         inputs=tuple(Input(str(name)) for name in names),
@@ -170,7 +187,8 @@ def report_model(
     )
 
     def fit(rows: Any, _: Any) -> Any:
-        return fit_rows(clone(model), table.X, labels, rows, strata=of_row)
+        fitted = fit_rows(clone(search), table.X, labels, rows, strata=of_row)
+        return getattr(fitted, "best_estimator_", fitted)
 
     few = min(folds, int(min(positive.sum(), (~positive).sum())))
     settings = FitSettings(
@@ -182,7 +200,7 @@ def report_model(
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         validated = validate_fit(table, model, fit, settings, splits)
         seconds = time.perf_counter() - started
-        return _make_page(describe_fit(validated, (), seconds), path)
+        return _make_page(describe_fit(validated, told, seconds), path)
 
 
 def _make_page(fit: FitResult, path: str | os.PathLike[str] | None) -> ReportPage:

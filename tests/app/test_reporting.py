@@ -7,7 +7,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.model_selection import StratifiedKFold
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from sparseauc import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
@@ -113,6 +118,38 @@ def test_a_fitted_model_is_reported(frame, model, named, tmp_path):
     assert set(summary.columns["column"]) == {f"{'gene ' if named else 'x'}{j}" for j in chosen}
     assert (summary.stability is None) == isinstance(model, SHTAUCClassifier)
     assert "that rank b above a" in page.html
+
+
+def test_pipelines_and_searches_are_reported(frame, tmp_path):
+    """By the columns that the classifier gets; folds repeat a search, and keep earlier steps."""
+    X = frame.drop(columns="state").assign(ward=np.tile(["a", "b", "c"], 40))
+    X.iloc[::9, 0] = np.nan
+    spread = make_column_transformer(
+        (OneHotEncoder(), ["ward"]), (SimpleImputer(), [f"gene {j}" for j in range(8)])
+    )
+    search = GridSearchCV(SparseAUCClassifier(), {"k": [1, 2]}, scoring="roc_auc")
+    model = make_pipeline(spread, search).fit(X, frame["state"])
+    page = report_model(model, X, frame["state"], folds=3, stability_pairs=0)
+    names = spread.get_feature_names_out()
+    chosen = names[np.flatnonzero(model[-1].best_estimator_.coef_[0])]
+    assert {*page.fit.columns["column"]} == {*chosen}
+    assert "Outer folds refit the classifier alone" in page.html
+    values = spread.transform(X)
+    assert page.fit.training_auc.auc == roc_auc_score(
+        frame["state"] == "well", model[-1].best_estimator_.decision_function(values)
+    )
+    alone = search.fit(values, frame["state"])
+    found = report_model(alone, values, frame["state"], folds=3, stability_pairs=0)
+    assert "Outer folds refit the classifier alone" not in found.html
+    expected = nested_scores(search, values, frame["state"], cv=fold_ids(found)).scores
+    np.testing.assert_allclose(found.fit.nested.scores, expected)
+
+
+def fold_ids(page):
+    folds = page.fit.nested.folds
+    return [
+        (np.flatnonzero(folds != one), np.flatnonzero(folds == one)) for one in np.unique(folds)
+    ]
 
 
 def test_few_events_leave_nested_cross_validation_out(frame):

@@ -27,13 +27,14 @@ def bootstrap_ratios(fit: FitResult, report: Progress = lambda *_: None) -> Arra
     Returns
     -------
     ndarray of shape (2, n_chosen) or None
-        In the order of ``fit.columns``; None for points, without ratios, and where it would take
-        minutes.
+        In the order of ``fit.columns``; None for points, without ratios, for models without
+        cross-validation, and where it would take minutes.
     """
     table = fit.table
     classifier = fit.classifier
     ratio = {"odds_ratio", "hazard_ratio"} & {*fit.columns}
-    if fit.points is not None or not ratio or not chooses_by_exchanges(classifier):
+    tuned = chooses_by_exchanges(classifier) and "ks" in classifier.get_params()
+    if fit.points is not None or not ratio or not tuned:
         return None
     X = fill_in(fit.model, table.X)
     y = labels_for(classifier, table)
