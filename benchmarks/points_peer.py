@@ -14,6 +14,7 @@ from fasterrisk.fasterrisk import RiskScoreOptimizer
 
 KS = (3, 5)
 THRESHOLDS = 3  # of each column, on average
+MOST_THRESHOLDS = 20  # to choose from
 
 for path in sorted(Path(sys.argv[1]).glob("*.npz")):
     with np.load(path) as fold:
@@ -26,7 +27,7 @@ for path in sorted(Path(sys.argv[1]).glob("*.npz")):
         start = time.process_time()
         with contextlib.redirect_stdout(io.StringIO()):
             binary, group = convert_continuous_df_to_binary_df(
-                frame, get_featureIndex_to_groupIndex=True
+                frame, MOST_THRESHOLDS, get_featureIndex_to_groupIndex=True
             )
             optimizer = RiskScoreOptimizer(
                 binary.to_numpy(np.float64), y, k=THRESHOLDS * k, lb=-5, ub=5, group_sparsity=k,

@@ -25,5 +25,5 @@ def test_every_table_has_a_script():
     """A table whose script is gone cannot be measured again."""
     results = {path.stem for path in (HERE / "results").glob("*.md")}
     scripts = {path.stem for path in HERE.glob("*.py")}
-    of_peers = {"peers_0_2", "peers_seed_7000", "peers_wide", "defaults"}
+    of_peers = {"peers_seed_7000", "peers_wide", "defaults"}
     assert results - scripts - of_peers <= {"default_fit_wide"}
