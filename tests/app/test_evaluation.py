@@ -23,6 +23,7 @@ from sparseauc_app.pages.html import render
 from sparseauc_app.pages.model_report import build_model_report
 from sparseauc_app.pages.parts import list_items, without_advice
 from sparseauc_app.reading import Input, Table
+from sparseauc_app.scorecard import ScoreCard, Term
 
 
 def make_table(n=160, d=12, seed=0):
@@ -266,6 +267,20 @@ def test_no_command_line_advice_for_a_colleague(evaluation):
     assert without_advice("A well-known rate of 5-fold is fine.") == (
         "A well-known rate of 5-fold is fine."
     )
+
+
+def test_quartiles_below_zero_have_a_word_between_them():
+    table = make_table()
+    table.X[:, 0] = np.linspace(-4.0, 0.0, 160)
+    shown = describe_candidates(table, ["gene 0"])[0].everyone
+    assert shown == "−2 (−3 to −1)"
+
+
+def test_levels_of_a_text_are_one_column_of_a_checklist():
+    terms = (Term("unit", "a", 1.0), Term("unit", "b", 2.0), Term("age", None, 0.1))
+    card = ScoreCard(terms, 0.0, "no", "yes", "ill", ("unit=a", "unit=b", "age"))
+    frame = list_items(card)[0].frame.set_index("Item")["What is known"]
+    assert frame["1"].startswith("Prediction of ill = yes by 2 columns;")
 
 
 def test_tripod_has_its_27_items_and_52_parts(evaluation):

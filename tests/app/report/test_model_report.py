@@ -408,13 +408,15 @@ def test_what_was_done_in_plain_words(tuned, tuned_report):
 def test_missing_values_are_told():
     X = make_table().X.copy()
     X[:60, 0] = np.nan
+    X[:3, 1] = np.nan
+    missing = {"gene 0": 60, "gene 1": 3}
     table = dataclasses.replace(
-        make_table(), X=X, missing={"gene 0": 60}, imputation="median", notes=("a thing was done",)
+        make_table(), X=X, missing=missing, imputation="median", notes=("a thing was done",)
     )
     summary = fit_table(table, FitSettings(k=12, alpha=1.0, stability_pairs=0))
     report = build_model_report(evaluate(summary))
     text = words(report)
-    assert "60 values were missing, in 1 column: gene 0 (60)." in text
+    assert "63 values were missing, in 2 columns: gene 0 (60), gene 1 (3). They were imp" in text
     assert "imputed by the median" in text
     assert "Notes on the data: A thing was done." in text
     assert "many missing values, which were imputed: 'gene 0' (38 %)" in text
