@@ -3,10 +3,10 @@
 All get the same five folds of ten tables, and k columns. Ours is ``point_score`` of
 ``SparseAUCClassifierCV(ks=[k])``, beside the score that it is made of and that of lines only.
 FasterRisk has columns of 0 and 1, made by its own function, of twenty thresholds of each column at
-most; it chooses k columns and 3 k thresholds, with points from −5 to 5. AutoScore's way: the k columns of
-the largest importance in a random forest, cut at their quantiles of 5, 20, 80 and 95 %, logistic
-regression on the classes, coefficients divided by the smallest and rounded, each column from 0.
-Seconds are processor time of a fit, the median over folds.
+most; it chooses k columns and 3 k thresholds, with points from −5 to 5. AutoScore's way: the k
+columns of the largest importance in a random forest, cut at their quantiles of 5, 20, 80 and 95 %,
+logistic regression on the classes, coefficients divided by the smallest and rounded, each column
+from 0. Seconds are processor time of a fit, the median over folds.
 
 FasterRisk pins an old scikit-learn: ``FASTERRISK_PYTHON`` names the Python of an environment of its
 own (``pip install fasterrisk==0.1.10``). Tables are scikit-learn's breast cancer and some of
