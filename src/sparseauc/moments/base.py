@@ -156,7 +156,7 @@ def check_deviations(moments: Quadratic) -> tuple[Array, Mask]:
 
 
 class Gram(NamedTuple):
-    """H and δ of some columns, whole and in double precision."""
+    """H and δ of some columns, in double precision."""
 
     delta: Array
     H: Array

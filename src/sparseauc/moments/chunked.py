@@ -145,7 +145,7 @@ class GatheredMoments:
             return
         n_rows = int(np.count_nonzero(self._pass >= 0)) + rows.size
         together = np.concatenate([self._columns, block])
-        # Whole rows of H lie where the table does: a device refuses them itself, if it is full.
+        # Rows of H lie where the table does: a device refuses them itself, if it is full.
         numbers = together.size**2
         if not self._chunks.in_device_memory:
             numbers += n_rows * self.n_features
