@@ -171,8 +171,5 @@ def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
 
 
 def missing_share(about: Mapping[str, Any], name: str) -> float:
-    """Share of rows in which a chosen column, or the text column it is a level of, is missing."""
-    for column, count in about["missing"].items():
-        if name == column or name.startswith((f"{column}=", f"{column} > ")):
-            return float(count / about["rows"])
-    return 0.0
+    """Share of rows in which a chosen column is missing."""
+    return float(about["missing"].get(name, 0) / about["rows"])

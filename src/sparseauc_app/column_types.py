@@ -1,7 +1,7 @@
-"""Columns of a training table: their types, what X is made of, and those of a time to event."""
+"""Columns of a training table: their types, and those of a time to event."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -37,21 +37,6 @@ class ColumnType:
     low: float | None = None
     high: float | None = None
     limits: bool = False
-
-
-class Input(NamedTuple):
-    """Origin of a column of X: a column of the table, one level of a text column, or a cut."""
-
-    column: str
-    level: str | None = None
-    above: float | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the column of X, with the level or the cut if there is one."""
-        if self.above is not None:
-            return f"{self.column} > {self.above:.12g}"
-        return self.column if self.level is None else f"{self.column}={self.level}"
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from sparseauc.selection.confidence import NestedScores, variance_inflation
 from sparseauc.selection.points import PointScore
 from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import column_table, near_copies
+from sparseauc.utils.arrays import column_of
 from sparseauc.utils.types import Array, Floats
 
 from .card_making import limits_on_card, make_card
 from .cautions import find_cautions
-from .models import fill_in, labels_for, on_scale_of, ridge_of, steps_of
+from .models import labels_for, on_scale_of, ridge_of
 from .reading import Table
-from .reading.columns import dense_column
 from .scorecard import ScoreCard
 from .validation import GroupResult, judge_groups
 
@@ -39,7 +39,7 @@ class ValidatedFit:
         The training data: X, y (1 is positive), column names, labels, groups, missing values.
     settings : dict
         Settings of the fit: k, alpha, rule, seed and so on.
-    model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
+    model : SparseLinearClassifier or concordance model
         Fitted on all rows.
     training_scores : ndarray of shape (n,)
         Scores of the training rows by the final model (optimistic).
@@ -66,7 +66,7 @@ class ValidatedFit:
     @property
     def classifier(self) -> Any:
         """The classifier within the model, or the model of times to event."""
-        return steps_of(self.model)[1]
+        return self.model
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,8 +105,13 @@ class FitResult(ValidatedFit):
 
     @property
     def k(self) -> int:
-        """Number of columns chosen; a text column that is chosen whole counts once."""
+        """Number of columns chosen."""
         return int(self.summary["k"])
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers the effects of the chosen columns have together."""
+        return sum(len(one.coef) for one in self.model.encodings_.values())
 
     @property
     def label(self) -> str | None:
@@ -166,12 +171,13 @@ def describe_fit(fit: ValidatedFit, warnings: Sequence[str], seconds: float) -> 
     about["warnings"] = find_cautions(about, warnings, _find_near_copies(fit, columns))
     card = make_card(
         fit.model,
-        inputs=table.inputs,
+        names=table.names,
         types=table.types,
         classes=(table.negative, table.positive),
         target=table.target,
         summary=about,
         follow_up=table.follow_up,
+        required=table.imputation is None,
     )
     return FitResult(
         **vars(fit),
@@ -185,30 +191,26 @@ def describe_fit(fit: ValidatedFit, warnings: Sequence[str], seconds: float) -> 
 
 
 def _list_columns(fit: ValidatedFit) -> pd.DataFrame:
-    """List the chosen columns by name; levels of a column follow each other."""
+    """List the chosen columns by name."""
     table = fit.table
-    classifier = fit.classifier
-    X = fill_in(fit.model, table.X)
-    labels = labels_for(classifier, table)
-    columns = column_table(classifier, X, labels, fit.stability, table.strata)
+    labels = labels_for(fit.model, table)
+    columns = column_table(fit.model, table.X, labels, fit.stability, table.strata)
     if columns["column"].dtype.kind in "iu":
         columns["column"] = table.columns[columns["column"].to_numpy(np.int64)]
-    if not table.whole:
-        return columns
-    places = {name: place for place, name in enumerate(table.columns.tolist())}
-    of = [table.together(places[name]) for name in columns["column"]]
-    order = np.argsort([of.index(name) for name in of], kind="stable")
-    ranks = np.arange(1, len(of) + 1)
-    return columns.iloc[order].assign(rank=ranks).reset_index(drop=True)
+    places = [table.names.index(str(name)) for name in columns["column"]]
+    return columns.assign(kind=[fit.model.encodings_[j].kind for j in places])
 
 
 def _find_near_copies(fit: ValidatedFit, columns: pd.DataFrame) -> list[list[tuple[str, float]]]:
     """Name for each chosen column others that nearly copy it, with their correlations."""
-    X = fill_in(fit.model, fit.table.X)
-    names = [str(name) for name in fit.table.columns]
+    names = list(fit.table.names)
     places = [names.index(str(name)) for name in columns["column"]]
+    values = fit.table.numbers.values
+    if isinstance(values, np.ndarray) and np.isnan(values).any():
+        values = np.where(np.isnan(values), np.nanmedian(values, axis=0), values)
     return [
-        [(names[j], correlation) for j, correlation in copies] for copies in near_copies(X, places)
+        [(names[j], correlation) for j, correlation in copies]
+        for copies in near_copies(values, places)
     ]
 
 
@@ -274,7 +276,7 @@ def _describe_table(table: Table, strata_results: Sequence[GroupResult]) -> dict
         "measure": table.outcome.measure,
         "rows": int(table.y.size),
         "positives": int(table.y.sum()),
-        "columns_tried": table.count(range(len(table.inputs))),
+        "columns_tried": len(table.names),
         "groups": None if table.groups is None else int(np.unique(table.groups).size),
         "strata": strata,
         "ids": table.ids,
@@ -296,7 +298,7 @@ def _describe_model(fit: ValidatedFit) -> dict[str, Any]:
     if coefficients == "logistic":
         logistic_ridge = float(results["param_logistic_ridge"][classifier.best_index_])
     return {
-        "k": table.count(chosen),
+        "k": len(chosen),
         "alpha": ridge_of(classifier),
         "coefficients": coefficients,
         "logistic_ridge": logistic_ridge,
@@ -313,21 +315,18 @@ def _describe_auc(fit: ValidatedFit) -> dict[str, Any] | None:
     if nested is None:
         return None
     folds = [None if np.isnan(area) else float(area) for area in nested.fold_aucs]
-    sizes = [fit.table.count(columns.tolist()) for columns in nested.fold_columns]
+    sizes = [columns.size for columns in nested.fold_columns]
     return {**asdict(nested.interval), "folds": folds, "fold_sizes": sizes}
 
 
 def _describe_columns(table: Table, chosen: list[int]) -> dict[str, dict[str, float]]:
-    """Mean, standard deviation and missing share of each chosen column, for later rows."""
+    """Rows and missing share of each chosen column, and of numbers mean and standard deviation."""
     found = {}
     for j in chosen:
-        values = dense_column(table.X, j)
+        values = np.asarray(column_of(table.numbers.values, j), np.float64)
         known = values[~np.isnan(values)]
-        if known.size:
-            found[table.inputs[j].name] = {
-                "rows": int(known.size),
-                "mean": float(known.mean()),
-                "std": float(known.std()),
-                "missing": 1 - known.size / values.size,
-            }
+        about = {"rows": int(known.size), "missing": 1 - known.size / values.size}
+        if known.size and j not in table.numbers.levels:
+            about |= {"mean": float(known.mean()), "std": float(known.std())}
+        found[table.names[j]] = about
     return found

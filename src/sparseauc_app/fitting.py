@@ -9,14 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 
 from sparseauc.errors import InputError
 from sparseauc.estimators._sparse_auc_cv import score_in_log_odds
 from sparseauc.folds import Split
 from sparseauc.limits import Limits
-from sparseauc.moments import ColumnError
 from sparseauc.rules import ChanceWarning
 from sparseauc.selection.confidence import fit_rows, scores_by
 from sparseauc.selection.points import PointScore, point_score
@@ -31,12 +29,9 @@ from .limits import limits_for
 from .methods import choose_by_validation
 from .models import (
     chooses_by_exchanges,
-    fill_in,
     labels_for,
     on_scale_of,
-    replace_classifier,
     ridge_of,
-    steps_of,
 )
 from .reading import DataError, Table
 
@@ -57,9 +52,8 @@ class FitSettings:
     rule : {"best", "1se"}
         See :class:`~sparseauc.SparseAUCClassifierCV`.
     limits : Limits
-        Limits on the list, with columns by name; a text column stands for all its levels, and is
-        paid for once. Cross-validation tries smaller budgets too, unless ``k`` or ``max_k`` is
-        given.
+        Limits on the list, with columns by name. Cross-validation tries smaller budgets too, unless
+        ``k`` or ``max_k`` is given.
     points : int, optional
         Round the effects to whole points, up to this for the strongest column.
     folds : int
@@ -111,13 +105,6 @@ def fit_table(
     ------
     DataError
         If the table does not allow these settings.
-
-    Notes
-    -----
-    Missing values are imputed by a step that is part of the model. Every outer fold
-    fits its own, so the AUC of nested cross-validation is not affected by test rows. The inner
-    folds that choose k and the ridge share one imputer: it sees values, not labels, of validation
-    rows, which can make the choice of k slightly worse but never the AUC look better.
     """
     settings = FitSettings() if settings is None else settings
     started = time.perf_counter()
@@ -133,10 +120,10 @@ def fit_table(
                 progress(stage, done, total)
 
             every = np.arange(table.y.size)
-            model, points = _fit_pipeline(table, settings, every, choose)
+            model, points = _fit_model(table, settings, every, choose)
 
             def fit_again(rows: Rows, tell: Callable[..., None]) -> Any:
-                return _fit_pipeline(table, settings, rows, tell)[0]
+                return _fit_model(table, settings, rows, tell)[0]
 
             fit = validate_fit(
                 table, model, fit_again, settings, splits, progress, points, n_steps=len(steps)
@@ -150,7 +137,7 @@ def fit_table(
     said = dict.fromkeys(str(one.message) for one in caught if one.category in wanted)
     # The first is that of all rows; folds say so of their own.
     alone = [str(one.message) for one in caught if one.category is StrataWarning][:1]
-    alone += _describe_left_out(fit.classifier, table)
+    alone += _describe_left_out(fit.model, table)
     seconds = time.perf_counter() - started
     return describe_fit(fit, [*table.warnings, *alone, *said], seconds)
 
@@ -170,7 +157,7 @@ def validate_fit(
     Parameters
     ----------
     table : Table
-    model : SparseLinearClassifier, or Pipeline of SimpleImputer and one
+    model : SparseLinearClassifier or concordance model
         Without probabilities, a copy is calibrated by the scores of nested cross-validation.
     fit : callable
         Fits the same procedure to some rows of the table, and reports its steps to a function.
@@ -200,25 +187,19 @@ def validate_fit(
         return fit(train, tell)
 
     nested = score_folds(table, splits, fit_fold) if splits else None
-    _, classifier = steps_of(model)
-    X = fill_in(model, table.X)
     if points is not None:
-        names = table.columns[points.columns["column"].to_numpy(np.int64)]
-        points = replace(
-            points, columns=points.columns.assign(column=names), positive_label=table.positive
-        )
-    stability = _select_halves(table, settings, classifier, X, progress)
+        points = replace(points, positive_label=table.positive)
+    stability = _select_halves(table, settings, model, progress)
     notes = table.notes
     if stability is not None and table.groups is not None:
         notes = (*notes, "selection frequencies ignore groups and are too high")
-    scores = np.asarray(scores_by(classifier, X), np.float64)
-    if nested is not None and not hasattr(classifier, "predict_proba") and table.times is None:
+    scores = np.asarray(scores_by(model, table.X), np.float64)
+    if nested is not None and not hasattr(model, "predict_proba") and table.times is None:
         # It has no out-of-fold scores of its own.
         held_out = np.asarray(on_scale_of(scores, table.outcome, nested.scores), np.float64)
-        classifier = copy(classifier)
-        score_in_log_odds(classifier, held_out[:, None], table.y == 1, table.weight)
-        model = replace_classifier(model, classifier)
-        scores = np.asarray(classifier.decision_function(X), np.float64)
+        model = copy(model)
+        score_in_log_odds(model, held_out[:, None], table.y == 1, table.weight)
+        scores = np.asarray(model.decision_function(table.X), np.float64)
     return ValidatedFit(
         table=table,
         settings=settings.as_dict(),
@@ -232,7 +213,7 @@ def validate_fit(
 
 
 def _select_halves(
-    table: Table, settings: FitSettings, classifier: Any, X: Any, report: Progress
+    table: Table, settings: FitSettings, classifier: Any, report: Progress
 ) -> StabilityResult | None:
     """Select columns from halves of the rows, with the settings of the fitted classifier.
 
@@ -241,14 +222,14 @@ def _select_halves(
     if not settings.stability_pairs or not chooses_by_exchanges(classifier):
         return None
     limits = Limits() if classifier.limits is None else classifier.limits
-    found = limits.resolve(classifier.n_features_in_)
+    found = limits.resolve(len(table.names), np.array(table.names))
     k = found.count(np.flatnonzero(classifier.coef_[0]))
     every = found.count(np.arange(classifier.n_features_in_))
     if k <= found.count(found.fixed) or k >= every:
         return None
 
     return stability_selection(
-        X,
+        table.X,
         labels_for(classifier, table),
         k,
         alpha=ridge_of(classifier),
@@ -263,7 +244,7 @@ def _select_halves(
 
 def _describe_left_out(classifier: Any, table: Table) -> list[str]:
     """Say which required columns are not on the list, by name."""
-    names = table.columns[classifier.not_included_].tolist()
+    names = [table.names[j] for j in classifier.not_included_]
     if not names:
         return []
     return [
@@ -275,18 +256,17 @@ def _describe_left_out(classifier: Any, table: Table) -> list[str]:
 def _make_estimator(
     table: Table, settings: FitSettings, rows: Rows, tell: Callable[..., None]
 ) -> Any:
-    """Return the unfitted pipeline for these rows of the table."""
+    """Return the unfitted model for these rows of the table."""
     limits = limits_for(table, settings.limits)
     ks = None if settings.k is None else [settings.k]
     if ks is None and settings.max_k is not None:
-        least = max(settings.min_k, table.count(limits.always_include))
-        most = table.count(range(len(table.inputs)))
-        ks = list(range(least, min(max(settings.max_k, least), most) + 1))
+        least = max(settings.min_k, len(limits.always_include))
+        ks = list(range(least, min(max(settings.max_k, least), len(table.names)) + 1))
     coefficients: Literal["auto", "auc"] = "auto"
     if settings.k is not None and settings.alpha is not None:
         # There is nothing to choose; folds are for the calibration alone.
         coefficients = "auc"
-    classifier = choose_by_validation(
+    return choose_by_validation(
         table.outcome,
         rows,
         ks=ks,
@@ -294,38 +274,30 @@ def _make_estimator(
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         rule=settings.rule,
         coefficients=coefficients,
-        curves=False,
+        curves="auto" if limits.allow_groups else False,
         limits=limits,
         random_state=settings.seed,
         n_jobs=settings.jobs,
         verbose=tell,
     )
-    if table.imputation is None:
-        return classifier
-    imputer = SimpleImputer(strategy=table.imputation, keep_empty_features=True)
-    return Pipeline([("impute", imputer), ("model", classifier)])
 
 
-def _fit_pipeline(
+def _fit_model(
     table: Table, settings: FitSettings, rows: Rows, tell: Callable[..., None]
 ) -> tuple[Any, PointScore | None]:
-    """Fit the pipeline to some rows, and give points if wanted; folds keep groups together."""
+    """Fit a model to some rows, and give points if wanted; folds keep groups together."""
     model = _make_estimator(table, settings, rows, tell)
-    try:
-        fit_rows(model, table.X, table.outcome.y, rows, groups=table.groups, **table.known())
-    except ColumnError as bad:
-        raise DataError(bad.named(str(table.columns[bad.column]))) from None
-    _, classifier = steps_of(model)
-    classifier.set_params(verbose=0)  # nobody is told of steps of the fitted model
+    fit_rows(model, table.X, table.outcome.y, rows, groups=table.groups, **table.known())
+    model.set_params(verbose=0)  # nobody is told of steps of the fitted model
     if settings.points is None:
         return model, None
     score = point_score(
-        classifier,
-        fill_in(model, table.X[rows]),
+        model,
+        _safe_indexing(table.X, rows),
         table.outcome.y[rows],
         largest=settings.points,
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         random_state=settings.seed,
         **table.known(rows),
     )
-    return replace_classifier(model, score.model), score
+    return score.model, score

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -56,9 +56,27 @@ def short_list_row(line: Mapping[str, Any], measure: str = "AUC") -> dict[str, s
         hidden = WITHOUT_POINTS | {"standardised"}
     for key, (_, form) in HEADINGS.items():
         if key in line and key not in hidden:
-            text = percent(line[key]) if form == "%" else format(line[key], form)
-            row[heading_of(key, measure).replace(" ", "\n")] = text
+            row[heading_of(key, measure).replace(" ", "\n")] = _cell(line, key, form)
     return row
+
+
+def _cell(line: Mapping[str, Any], key: str, form: str) -> str:
+    """Write an entry of a short list; of what is no line its kind in place of a coefficient."""
+    value = line[key]
+    if value is None:
+        return ""
+    if key == "coefficient" and line.get("kind", "line") != "line":
+        return str(line["kind"])
+    return percent(value) if form == "%" else format(value, form)
+
+
+def effects_in_words(lines: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say what the columns of a short list count that have no coefficient."""
+    return [
+        f"{line['column']}: {line['effect']}"
+        for line in lines
+        if line.get("kind", "line") != "line" and line.get("effect")
+    ]
 
 
 def point_row(point: Mapping[str, Any]) -> dict[str, Any]:

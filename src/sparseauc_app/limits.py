@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from sparseauc.errors import InputError
 from sparseauc.limits import Limits
@@ -26,98 +28,70 @@ def read_limits(sources: Sequence[str], **given: Any) -> Limits:
     except InputError as error:
         raise DataError(f"--limits: {error}" if sources else str(error)) from None
     for field, value in limits.given().items():
-        # Text is spread into columns of its levels, after which places are others.
+        # Some columns are left out, after which places are others.
         by_place = field in HEADINGS and not isinstance(value, dict)
         if by_place or (field in LISTS and not all(isinstance(name, str) for name in value)):
             raise DataError(f"--limits: {field} has columns by their place: give their names")
-    for name in map(str, limits.always_include):
-        column, level, _ = name.partition("=")
-        if level and column in limits.exclude:
-            raise DataError(
-                f"always_include names {name!r}, a level of column {column!r}, which is excluded: "
-                "remove it from one of them"
-            )
     return limits
 
 
 def limits_for(table: Table, limits: Limits) -> Limits:
-    """Bring limits by name to the columns of a table, by index.
+    """Bring limits to the columns of a table.
 
-    A text column stands for all its levels. Levels of one that is chosen as a whole are a group,
-    and paid for once; else each level that is chosen costs what the column does. Costs and families
-    may name more columns than the table has. Values in the order of the table's columns stay as
-    they are.
+    They may name more columns than the table has: such as were left out, or with costs and families
+    any others.
     """
+    _refuse_text(table, limits)
+    known = {*table.names}
     found: dict[str, Any] = {}
-    limits = _with_whole_columns(table, limits)
-    if isinstance(limits.costs, dict):
-        found["costs"] = _costs(table, limits.costs)
-    for name in ("families", "column_groups"):
-        known = getattr(limits, name)
-        if isinstance(known, dict):
-            found[name] = values = _values(table, known)
-            if all(value is None for value in values):
-                raise _unknown(next(iter(known)), table, name)
-    if isinstance(limits.signs, dict):
-        places = {name: _places(table, name, "signs") for name in limits.signs}
-        found["signs"] = {j: limits.signs[name] for name, own in places.items() for j in own}
-    for name in ("always_include", "exclude"):
-        columns = getattr(limits, name)
-        found[name] = sorted({j for one in columns for j in _places(table, one, name)})
+    for field in ("costs", "families", "column_groups", "signs"):
+        given = getattr(limits, field)
+        if isinstance(given, dict):
+            found[field] = {name: value for name, value in given.items() if name in known}
+            if field == "signs" or not found[field]:
+                _refuse_unknown([name for name in given if name not in known], table, field)
+    for field in ("always_include", "exclude"):
+        names = getattr(limits, field)
+        here = [name for name in names if name in known or isinstance(name, int)]
+        _refuse_unknown([name for name in names if name not in here], table, field)
+        found[field] = here
+    if "costs" in found:
+        _refuse_free(found["costs"], limits.costs, table)
     try:
-        expanded = replace(limits, **found)
-        # What is wrong with them is said here, where columns have names.
-        expanded.resolve(len(table.inputs), table.columns)
+        brought = replace(limits, **found)
+        # What is wrong with them is said here, and not by each fold.
+        brought.resolve(len(table.names), np.array(table.names))
     except InputError as error:
         raise DataError(str(error)) from None
-    return expanded
+    return brought
 
 
-def _with_whole_columns(table: Table, limits: Limits) -> Limits:
-    """The limits, and that text columns are chosen as a whole where the table says so."""
-    given = {} if limits.column_groups is None else limits.column_groups
-    if not table.whole or not isinstance(given, dict):
-        return limits
-    return replace(limits, column_groups={**{name: name for name in table.whole}, **given})
+def _refuse_text(table: Table, limits: Limits) -> None:
+    """Refuse text of more than two levels beside signs and families, which are of numbers."""
+    if limits.allow_groups:
+        return
+    texts = [table.names[j] for j, levels in table.numbers.levels.items() if len(levels) > 2]
+    if texts:
+        raise DataError(
+            "signs and families are of numbers, not of text of more than two levels, such as "
+            f"{quoted(texts)}",
+            [part for name in texts for part in ("--exclude", name)],
+        )
 
 
-def _costs(table: Table, costs: dict[Any, Any]) -> list[Any]:
-    """Cost of each input; of a level without a cost of its own, that of its column."""
-    each = _values(table, costs)
-    missing = [one.column for one, cost in zip(table.inputs, each, strict=True) if cost is None]
-    if missing:
-        unknown = [name for name in costs if name not in table.columns and name not in table.types]
-        hint = f"; {did_you_mean(missing[0], unknown)}" if unknown else ""
-        raise DataError(f"costs: there is no cost for {quoted(dict.fromkeys(missing), 20)}{hint}")
-    return each
+def _refuse_free(costs: Mapping[str, Any], given: Any, table: Table) -> None:
+    """Refuse columns without a cost, where others have one."""
+    free = [name for name in table.names if name not in costs]
+    if free:
+        others = [str(name) for name in given if name not in table.types]
+        hint = f"; {did_you_mean(free[0], others)}" if others else ""
+        raise DataError(f"costs: there is no cost for {quoted(free, 20)}{hint}")
 
 
-def _values(table: Table, given: dict[Any, Any]) -> list[Any]:
-    """The value of each input, by its own name or that of its column."""
-    return [given.get(one.name, given.get(one.column)) for one in table.inputs]
-
-
-def _places(table: Table, name: Any, field: str) -> list[int]:
-    """Indices of the inputs that a name stands for: of a text column, all its levels."""
-    if isinstance(name, int):
-        return [name]
-    column, _, level = str(name).partition("=")
-    of_text = column in table.types and level in table.types[column].levels
-    if of_text and (column in table.whole or name not in table.columns):
-        if field == "exclude":
-            raise DataError(
-                f"exclude names {name!r}: {column!r} is chosen with all its levels, or not at all; "
-                "exclude the column, or have levels chosen one by one with --text one-hot"
-            )
-        name = column
-    places = [j for j, one in enumerate(table.inputs) if name in (one.name, one.column)]
-    # Limits may name columns that were left out, such as identifiers.
-    if not places and field == "always_include" and name in table.left_out:
-        raise DataError(f"{field}: {name!r} is left out ({table.left_out[name]})")
-    if not places and name not in table.left_out:
-        raise _unknown(name, table, field)
-    return places
-
-
-def _unknown(name: Any, table: Table, field: str) -> DataError:
-    return unknown_column_error(str(name), table.columns.tolist(), field)
+def _refuse_unknown(names: Sequence[Any], table: Table, field: str) -> None:
+    """Refuse names that are of no column, or of one that was left out and must be on the list."""
+    for name in names:
+        if name not in table.left_out:
+            raise unknown_column_error(str(name), list(table.names), field)
+        if field == "always_include":
+            raise DataError(f"{field}: {name!r} is left out ({table.left_out[name]})")

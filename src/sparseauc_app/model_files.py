@@ -17,27 +17,29 @@ from .scorecard import ScoreCard
 FORMAT = 1
 # A thousand times a large model: a larger file is an attack on memory.
 _LARGEST = 1 << 28
-_HOW = (
-    "score = intercept + sum over terms of coefficient * value. A term with a level has value 1 if "
-    "the column equals that level and 0 if it equals another level. A term with above has value 1 "
-    "if the number in the column is larger than that, and 0 if it is not. Any other term has the "
-    "number in the column, but low if it is smaller than low and high if it is larger than high, "
-    "where these are not null, and then, if log is not null, the natural logarithm of that number "
-    "plus log; true is 1 and false is 0. NULL, NaN and unknown levels are missing: levels of a "
-    "column are in types, and if there are none, no level is unknown. If limits is true there, >5 "
-    "counts as 5, and text without a digit is missing. Numbers written as text have the marks "
-    "decimal and thousands. Blanks around a text do not count, and blank text is missing. A "
-    "missing value is replaced by fill; if fill is null, the row has no score. A row with an "
-    "infinite number has no score. Rows with a score above threshold are labelled positive, others "
-    "negative. If calibration is not null, the risk of the positive class is "
-    "1 / (1 + exp(-(slope * score + intercept))), with its slope and intercept: 1 and 0 if the "
-    "score is in log odds; n_positive and n_negative out-of-fold scores were used to fit it. If "
-    "total is true, the score is the total of points. If follow_up is not null, the "
-    "model was fitted to times to event: the target column is its event in rows that had the event "
-    "at their time, and others are censored. Unless follow_up is binary, there are no labels, and "
-    "the risk until its horizon is 1 - exp(-exp(slope * score + intercept)). columns are all "
-    "columns to choose from; summary tells of the fit."
-)
+_HOW = """\
+score = intercept + sum over terms of the effect of their column, given by encoding. line: coef *
+x of a number x; true is 1 and false is 0. curve: a * x + b * (C(x) - tilt * (x - t2)), where coef
+is a and b, knots are t1, t2 and t3, and C(x) = (p(x - t1) - q * p(x - t2) + (q - 1) * p(x - t3))
+/ (t3 - t1)^2 with q = (t3 - t1) / (t3 - t2) and p(z) = max(z, 0)^3; x is low if smaller than low,
+and high if larger than high; if the knots are not three numbers, b counts nothing. steps: the
+first number of coef for x up to the first of cuts, the second for x above it and up to the next,
+and so on. levels: those but the one at the place against (from 0; -1: none) have the numbers of
+coef in their order, after them missing values if has_missing is true, and that one has 0; a text
+counts as the level at its place in taken_as, and a missing value as that at the last place there.
+A missing number counts as missing, of a curve as t2; but if required is true, a row without the
+value has no score. NULL, NaN and unknown levels are missing. If limits is true in types, >5
+counts as 5, and text without a digit is missing. Numbers written as text have the marks decimal
+and thousands. Blanks around a text do not count, and blank text is missing. A row with an
+infinite number has no score. Rows with a score above threshold are labelled positive, others
+negative. If calibration is not null, the risk of the positive class is 1 / (1 + exp(-(slope *
+score + intercept))), with its slope and intercept: 1 and 0 if the score is in log odds;
+n_positive and n_negative out-of-fold scores were used to fit it. If total is true, the score is
+the total of points. If follow_up is not null, the model was fitted to times to event: the target
+column is its event in rows that had the event at their time, and others are censored. Unless
+follow_up is binary, there are no labels, and the risk until its horizon is 1 - exp(-exp(slope *
+score + intercept)). columns are all columns to choose from; summary tells of the fit.\
+""".replace("\n", " ")
 
 
 class ModelFileError(ValueError):
@@ -49,7 +51,7 @@ def save_model(
     model: Any,
     *,
     summary: Mapping[str, Any] | None = None,
-    inputs: Sequence[tuple[Any, ...]] | None = None,
+    names: Sequence[str] | None = None,
     types: Mapping[str, ColumnType] | None = None,
     classes: tuple[str, str] | None = None,
     target: str = "y",
@@ -60,9 +62,9 @@ def save_model(
     ----------
     path : path or str
         Replaced if it exists, and never half-written.
-    model : SparseLinearClassifier, or Pipeline that ends with one
-        A fitted classifier, alone or after ``SimpleImputer`` and ``StandardScaler``.
-    summary, inputs, types, classes, target
+    model : SparseLinearClassifier, SparseConcordance or SparseConcordanceCV
+        Fitted.
+    summary, names, types, classes, target
         See ``sparseauc_app.card_making.make_card``.
 
     Returns
@@ -88,7 +90,7 @@ def save_model(
     from .card_making import make_card
 
     card = make_card(
-        model, inputs=inputs, types=types, classes=classes, target=target, summary=summary
+        model, names=names, types=types, classes=classes, target=target, summary=summary
     )
     write_atomically(path, model_bytes(card))
     return card

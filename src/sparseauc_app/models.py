@@ -1,63 +1,91 @@
 """Fitted models as the application meets them: a classifier, alone or after other steps."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from sparseauc.columns.reading import ReadColumns, is_frame, read_table
+from sparseauc.columns.units import Units
 from sparseauc.estimators import ConcordanceModel, SparseLinearClassifier
 from sparseauc.outcome import Outcome
+from sparseauc.selection.confidence import scores_by
 from sparseauc.selection.fitted_list import EXCHANGE_MODELS
 from sparseauc.utils.types import Floats
 
 from .reading import Table
 
 
-def steps_of(model: Any) -> tuple[list[Any], Any]:
-    """Return the steps before the classifier or concordance model, and that, of a fitted model."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    *before, classifier = [step for step in steps if step not in (None, "passthrough")]
-    if not isinstance(classifier, SparseLinearClassifier | ConcordanceModel) or not all(
-        isinstance(step, SimpleImputer | StandardScaler) for step in before
-    ):
-        named = ", ".join(type(step).__name__ for step in steps)
+def check_model(model: Any) -> None:
+    """Refuse what is not a fitted model of this library."""
+    if not isinstance(model, SparseLinearClassifier | ConcordanceModel):
         raise TypeError(
-            "expected a sparseauc model, alone or after SimpleImputer and StandardScaler; got "
-            f"{named}"
+            f"expected a fitted model of sparseauc, got {type(model).__name__}. Of a search, give "
+            "best_estimator_; in place of a pipeline, fit the model to the table itself: it takes "
+            "text and missing values, and scales columns"
         )
-    for step in (*before, classifier):
-        check_is_fitted(step)
-    for step in before:
-        width = len(step.get_feature_names_out())
-        if width != classifier.n_features_in_ or step.n_features_in_ != width:
-            raise TypeError(
-                "the imputer dropped or added columns: use keep_empty_features=True and "
-                "add_indicator=False"
-            )
-    return before, classifier
+    check_is_fitted(model)
 
 
-def replace_classifier(model: Any, classifier: Any) -> Any:
-    """Return the model with another classifier at its end."""
-    if not isinstance(model, Pipeline):
-        return classifier
-    *before, (name, _) = model.steps
-    return Pipeline([*before, (name, classifier)])
+class Numbers(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Scaled numbers for methods of others.
+
+    Missing ones are medians of the training rows, texts are columns of 0 and 1.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        """Learn medians, levels and deviations from training rows."""
+        table = read_columns(X)
+        sparse = sp.issparse(table.values)
+        self.units_ = None if sparse else Units.learn(table)
+        self.scaler_ = StandardScaler(with_mean=not sparse).fit(self._numbers(X))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the numbers of rows."""
+        return self.scaler_.transform(self._numbers(X))
+
+    def _numbers(self, X: Any) -> Any:
+        if self.units_ is None:
+            return X
+        return self.units_.basis(read_columns(X, self.units_.levels).values)
+
+    def columns_used(self, coef: Any) -> npt.NDArray[np.intp]:
+        """Columns of the table of which some number has a coefficient."""
+        used = np.flatnonzero(np.ravel(coef))
+        return used if self.units_ is None else np.unique(self.units_.columns[used])
 
 
-def fill_in(model: Any, X: Any) -> Any:
-    """Replace missing values of X as a model fitted by the command does."""
-    before, _ = steps_of(model)
-    return before[0].transform(X) if before else X
+class Peer:
+    """A fitted method of others, on scaled numbers of a table."""
+
+    def __init__(self, numbers: Numbers, model: Any, n_columns: int) -> None:
+        self.numbers = numbers
+        self.model = model
+        if hasattr(model, "coef_"):
+            self.coef_ = np.zeros((1, n_columns))
+            self.coef_[0, numbers.columns_used(model.coef_)] = 1.0
+
+    def decision_function(self, X: Any) -> Any:
+        """Score rows."""
+        return scores_by(self.model, self.numbers.transform(X))
 
 
-def make_filler(table: Table) -> SimpleImputer:
-    """Return what fills in missing values for methods to compare with."""
-    return SimpleImputer(strategy=table.imputation or "median", keep_empty_features=True)
+def fit_peer(make: Callable[[], Any], X: Any, y: Any) -> Peer:
+    """Fit a method of others to some rows of a table."""
+    numbers = Numbers()
+    model = make().fit(numbers.fit_transform(X), y)
+    return Peer(numbers, model, X.shape[1])
+
+
+def read_columns(X: Any, known: Any = None) -> ReadColumns:
+    """Read a table as models do."""
+    return read_table(X, known) if is_frame(X) else ReadColumns(X)
 
 
 def labels_for(classifier: Any, table: Table) -> npt.NDArray[Any]:

@@ -2,7 +2,6 @@
 
 import os
 import time
-import warnings
 from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
@@ -12,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
+from sparseauc.columns.reading import is_frame
 from sparseauc.selection.confidence import fit_rows
 from sparseauc.selection.table import column_table
 from sparseauc.utils.files import write_whole
@@ -23,9 +22,10 @@ from .fit_result import FitResult, describe_fit
 from .fitting import FitSettings, fit_table, validate_fit
 from .folds import outer_splits
 from .formatting import auc_text
+from .models import check_model
 from .pages.html import render
 from .pages.model_report import build_model_report
-from .reading import Input, Rules, Table, read_source, training_table
+from .reading import Rules, Table, read_source, training_table
 from .reading.columns import labels_as_text
 from .reading.source import source_of
 
@@ -52,7 +52,7 @@ class ReportPage:
         by = "nested cross-validation" if nested else "training rows, optimistic"
         auc = auc_text(nested.interval if nested else fit.training_auc)
         return (
-            f"ReportPage: {fit.k} of {len(fit.table.inputs)} columns for {fit.card.event}, "
+            f"ReportPage: {fit.k} of {len(fit.table.names)} columns for {fit.card.event}, "
             f"{fit.card.measure} {auc} ({by}). page.save(path) writes it; page.fit has the numbers."
         )
 
@@ -106,7 +106,7 @@ def report(
     how = FitSettings(**settings)
     if read.get("positive") is not None:
         read["positive"] = str(read["positive"])
-    rules = Rules(target=target, whole=how.limits.allow_groups, **read)
+    rules = Rules(target=target, **read)
     source = (
         read_source(Path(data), as_text=rules.written, ids=rules.ids)
         if isinstance(data, str | os.PathLike)
@@ -154,7 +154,6 @@ def report_model(
     ReportPage
     """
     started = time.perf_counter()
-    check_is_fitted(model)
     labels = np.asarray(y)
     of_row = None if strata is None else np.asarray(strata)
     search = model
@@ -171,19 +170,21 @@ def report_model(
             "Outer folds refit the classifier alone, not the steps before it and no search over "
             "its settings: the AUC is optimistic if those used the outcome"
         )
+    check_model(model)
     column_table(model, X, labels, strata=of_row)  # which checks both
     positive = labels == model.classes_[1]
     if names is None:
         names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     table = Table(
-        X=X.to_numpy() if hasattr(X, "to_numpy") else X if hasattr(X, "tocsr") else np.asarray(X),
-        inputs=tuple(Input(str(name)) for name in names),
+        X=X if is_frame(X) or hasattr(X, "tocsr") else np.asarray(X),
+        names=tuple(map(str, names)),
         y=positive.astype(np.int64),
         target=target,
         negative=str(model.classes_[0]),
         positive=str(model.classes_[1]),
         strata=None if of_row is None else labels_as_text(of_row.tolist()),
         within=None if of_row is None else "strata",
+        imputation="median" if model.encodings_ and not hasattr(X, "tocsr") else None,
     )
 
     def fit(rows: Any, _: Any) -> Any:
@@ -195,12 +196,9 @@ def report_model(
         folds=few, stability_pairs=stability_pairs, seed=seed, rule=getattr(model, "rule", "best")
     )
     splits = outer_splits(table, few, seed) if few > 1 else []
-    with warnings.catch_warnings():
-        # Of a frame, the model gets the array.
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        validated = validate_fit(table, model, fit, settings, splits)
-        seconds = time.perf_counter() - started
-        return _make_page(describe_fit(validated, told, seconds), path)
+    validated = validate_fit(table, model, fit, settings, splits)
+    seconds = time.perf_counter() - started
+    return _make_page(describe_fit(validated, told, seconds), path)
 
 
 def _make_page(fit: FitResult, path: str | os.PathLike[str] | None) -> ReportPage:

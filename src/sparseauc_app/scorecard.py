@@ -6,84 +6,96 @@ nothing in it is ever executed.
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
+from sparseauc.columns import (
+    Curve,
+    Encoding,
+    Levels,
+    Line,
+    Pieces,
+    Table,
+    encoding_from_dict,
+)
 from sparseauc.utils.links import Link, from_linear, to_linear
 from sparseauc.utils.text import listed
 from sparseauc.utils.types import Array
 
-from .column_types import ColumnType, FollowUp, Input
+from .column_types import ColumnType, FollowUp
 
 Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
 class Term:
-    """The contribution of one chosen column to the score.
+    """What one chosen column adds to the score.
 
     Attributes
     ----------
     column : str
         Name of the column in the table.
-    level : str, optional
-        For a text column: the term is 1 if the entry is this level, else 0.
-    coefficient : float
-    fill : float, optional
-        Replaces missing values; without it, rows with a missing value have no score.
-    above : float, optional
-        The term is 1 if the number is larger, else 0.
-    low, high : float, optional
-        A smaller number counts as ``low``, a larger one as ``high``.
-    log : float, optional
-        The term is the natural logarithm of the number, after limits, plus this.
+    encoding : Encoding
+        What it counts.
+    required : bool
+        Whether a row without a value has no score.
     """
 
     column: str
-    level: str | None
-    coefficient: float
-    fill: float | None = None
-    above: float | None = None
-    low: float | None = None
-    high: float | None = None
-    log: float | None = None
+    encoding: Encoding
+    required: bool = False
 
     @property
     def name(self) -> str:
-        """Name of the term: that of the column, with the level or the cut if there is one."""
-        return Input(self.column, self.level, self.above).name
+        """Name of the column."""
+        return self.column
 
     @property
-    def clips(self) -> bool:
-        """Return whether numbers beyond limits count as the limit."""
-        return self.low is not None or self.high is not None
+    def formula(self) -> Pieces | Table:
+        """How anyone can compute the effect; that of a missing value is NaN if it is required."""
+        formula = self.encoding.formula()
+        return replace(formula, missing=np.nan) if self.required else formula
 
     @property
-    def fill_in_units(self) -> float | None:
-        """Replacement of a missing value, in the units of the column."""
-        if self.fill is None or self.log is None:
-            return self.fill
-        return float(np.exp(self.fill)) - self.log
+    def fill(self) -> float | None:
+        """What a missing number counts as; None for text, and where there is no such number."""
+        missing = self.formula.missing
+        return missing if self.encoding.reads != "text" and np.isfinite(missing) else None
 
     @property
-    def formula(self) -> str:
-        """The factor of the coefficient, as text."""
-        if self.level is not None:
-            return f"[{self.column} is {self.level}]"
-        if self.above is not None:
-            return f"[{self.name}]"
-        text = self.column
-        if self.low is not None and self.high is not None:
-            text = f"[{text} clipped to {self.low:.6g} … {self.high:.6g}]"
-        elif self.clips:
-            limit = "least" if self.high is None else "most"
-            text = f"[{text}, at {limit} {self.low if self.high is None else self.high:.6g}]"
-        if self.log is None:
-            return text
-        return f"ln({text} + {self.log:.6g})" if self.log else f"ln({text})"
+    def formula_text(self) -> str:
+        """The effect as a term of a sum, in words where it is not a line."""
+        encoding = self.encoding
+        if isinstance(encoding, Line):
+            sign = "−" if encoding.coef[0] < 0 else "+"
+            return f"{sign} {abs(encoding.coef[0]):.6g} × {self.column}"
+        if not isinstance(encoding, Curve):
+            return f"+ {self.column} [{encoding.words()}]"
+        formula = encoding.formula()
+        ends = [piece.start for piece in formula.pieces[1:]]
+        parts = []
+        for piece, start, end in zip(
+            formula.pieces, [formula.low, *ends], [*ends, formula.high], strict=True
+        ):
+            powers = [
+                f"{coef:+.6g} (x − {piece.origin:.6g})^{power}" if power else f"{coef:.6g}"
+                for power, coef in enumerate(piece.coef)
+                if coef or not power
+            ]
+            parts.append(f"{start:.6g} to {end:.6g}: {' '.join(powers)}")
+        return f"+ {self.column} [x from {'; '.join(parts)}]"
+
+    def effect(self, values: Array) -> Array:
+        """Evaluate at numbers, of texts those of their levels, NaN where missing."""
+        formula = self.formula
+        if isinstance(formula, Pieces):
+            return formula.at(values)
+        effects = np.array([*formula.effects.values(), formula.missing], np.float64)
+        # The last is that of a missing value.
+        return effects[np.where(np.isnan(values), -1.0, values).astype(np.intp)]
 
 
 @dataclass(frozen=True)
@@ -131,20 +143,19 @@ class Calibration:
 class ScoreCard:
     """A model that scores rows, with a summary of its fit.
 
-    Columns are found by name, in any order. Text becomes indicators, and missing values are filled
-    in, as when the model was fitted; a row that lacks a value which is not filled in has no score.
+    Columns are found by name, in any order. A row that lacks a value that is required has no score.
 
     Attributes
     ----------
     terms : tuple of Term
-        The score is the sum of coefficient × value, plus the intercept.
+        The score is the sum of their effects, plus the intercept.
     intercept : float
     negative, positive : str
         Label of rows with a score up to the threshold, and above it.
     target : str
         Name of the outcome.
     columns : tuple of str
-        All candidate columns; text columns by level.
+        All candidate columns.
     summary : dict
         Summary of the fit, as JSON.
     version : str
@@ -182,16 +193,11 @@ class ScoreCard:
     def __post_init__(self) -> None:
         if self.labels is not None and len(self.labels) != 2:
             raise ValueError(f"there are {len(self.labels)} labels, not 2")
+        if len({term.column for term in self.terms}) < len(self.terms):
+            raise ValueError("two terms have the same column")
         for term in self.terms:
-            if term.log is not None and (term.low is None or term.low + term.log <= 0):
-                raise ValueError(f"{term.name!r} is logged, and may be 0 or less")
-            if not term.clips:
-                continue
-            if term.low is not None and term.high is not None and term.low > term.high:
-                raise ValueError(f"{term.name!r} has the limits {term.low} and {term.high}")
-            numeric = (term.level, term.above) == (None, None)
-            if not numeric or self.type_of(term).kind == "boolean":
-                raise ValueError(f"{term.name!r} is 0 or 1 and has limits")
+            if (self.type_of(term).kind == "text") != (term.encoding.reads == "text"):
+                raise ValueError(f"{term.column!r} is text and a number")
 
     def __repr__(self) -> str:
         auc = self.summary.get("auc")
@@ -278,37 +284,25 @@ class ScoreCard:
             warnings.warn(warning, stacklevel=3)
         return found.scores
 
-    def as_taken(self, values: Array) -> Array:
-        """Numbers as the terms take them: clipped, logged, or 1 or 0 if they are above a cut."""
-        low = self._of_terms("low", -np.inf)
-        high = self._of_terms("high", np.inf)
-        cuts = self._of_terms("above")
-        logs = self._of_terms("log")
-        within = np.clip(values, low, high)
-        logged = ~np.isnan(logs)
-        within[:, logged] = np.log(within[:, logged] + logs[logged])
-        # An infinite number stays one: its row has no score.
-        within = np.where(np.isinf(values), values, within)
-        taken: Array = np.where(np.isnan(cuts) | np.isnan(values), within, values > cuts)
-        return taken
-
-    def _of_terms(self, name: str, otherwise: float = np.nan) -> Array:
-        """A number of each term."""
-        given = [getattr(term, name) for term in self.terms]
-        return np.array([otherwise if of is None else of for of in given], np.float64)
-
     def scores(self, values: Array) -> Array:
-        """Score rows given the numbers of the terms, (n, n_terms), NaN where missing.
+        """Score rows given their values in the columns of the terms, (n, n_terms), NaN for missing.
+
+        Texts are numbers of their levels.
 
         Raises
         ------
         ValueError
             If a score overflows.
         """
-        filled = np.where(np.isnan(values), self._of_terms("fill"), self.as_taken(values))
+        scores = np.full(len(values), self.intercept)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores: Array = filled @ self._of_terms("coefficient") + self.intercept
-        beyond = np.flatnonzero(~np.isfinite(scores) & ~np.isnan(filled).any(axis=1))
+            for j, term in enumerate(self.terms):
+                scores += term.effect(values[:, j])
+        lacking = np.zeros(len(values), np.bool_)
+        for j, term in enumerate(self.terms):
+            if np.isnan(term.formula.missing):
+                lacking |= np.isnan(values[:, j])
+        beyond = np.flatnonzero(~np.isfinite(scores) & ~lacking)
         if beyond.size:
             raise ValueError(f"the score of row {beyond[0] + 1} overflows")
         return scores
@@ -361,9 +355,9 @@ class ScoreCard:
     @property
     def chosen(self) -> list[dict[str, Any]]:
         """The short list, largest weights first: from the summary, or from the terms."""
-        ordered = sorted(self.terms, key=lambda term: -abs(term.coefficient))
+        ordered = sorted(self.terms, key=lambda term: -abs(term.encoding.leading_coef))
         return list(self.summary.get("chosen", ())) or [
-            {"rank": rank, "column": term.name, "coefficient": term.coefficient}
+            {"rank": rank, "column": term.column, "coefficient": term.encoding.leading_coef}
             for rank, term in enumerate(ordered, start=1)
         ]
 
@@ -391,12 +385,15 @@ class ScoreCard:
 
     def type_of(self, term: Term) -> ColumnType:
         """Return the type of a term's column in training, guessed if unknown."""
-        known = self.types.get(term.column)
-        return known or ColumnType("number" if term.level is None else "text")
+        known = self.types.get(term.column) or ColumnType(term.encoding.reads)
+        levels = term.encoding.levels if isinstance(term.encoding, Levels) else ()
+        return replace(known, levels=levels)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the card as a dictionary for JSON."""
-        return asdict(self)
+        content = asdict(replace(self, terms=()))
+        terms = [{**vars(term), "encoding": term.encoding.as_dict()} for term in self.terms]
+        return content | {"terms": terms}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
@@ -421,6 +418,8 @@ def _read(kind: Any, value: Any) -> Any:
     """A value of JSON as an annotated type; anything else is refused."""
     inside = get_args(kind)
     make = kind
+    if kind is Encoding:
+        return encoding_from_dict(value)
     if is_dataclass(kind):
         return read_record(make, value)
     if type(None) in inside:

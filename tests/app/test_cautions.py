@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 
 from sparseauc.datasets import make_outbreak
 from sparseauc_app.cautions import warn_of_chance
@@ -10,13 +11,14 @@ from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.pages.model_report import build_model_report
 from sparseauc_app.pages.parts import without_advice
-from sparseauc_app.reading import Input, Table
+from sparseauc_app.reading import Table
 
 
 def noise(n=60, d=40):
     X, y = make_outbreak(n=n, d=d, k=3, mu=0.0, r=0.4, random_state=3)
-    inputs = tuple(Input(f"gene {j}") for j in range(d))
-    return Table(X, inputs, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
+    names = tuple(f"gene {j}" for j in range(d))
+    frame = pd.DataFrame(X, columns=names)
+    return Table(frame, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
 
 
 def test_noise_is_warned_of_everywhere():

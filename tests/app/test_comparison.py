@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
@@ -10,15 +13,15 @@ from sparseauc.metrics import auc, delong_test
 from sparseauc_app import comparison
 from sparseauc_app.comparison import compare_methods
 from sparseauc_app.methods import all_methods, l1_logistic
-from sparseauc_app.reading import DataError, Input, Table
+from sparseauc_app.reading import DataError, Table
 
 X, labels = make_outbreak(n=90, d=6, k=2, mu=1.5, r=0.3, random_state=0)
 Y = (labels > 0).astype(np.int64)
 
 
 def table(X=X, **extra):
-    inputs = tuple(Input(f"x{j}") for j in range(X.shape[1]))
-    return Table(X, inputs, Y, "ill", "no", "yes", **extra)
+    names = tuple(f"x{j}" for j in range(X.shape[1]))
+    return Table(pd.DataFrame(X, columns=names), names, Y, "ill", "no", "yes", **extra)
 
 
 @pytest.mark.slow
@@ -88,8 +91,8 @@ def test_sparse_missing_and_grouped(kind):
     gaps = X.copy()
     gaps[::9, 0] = np.nan
     ready = {
-        "sparse": table(sp.csr_array(X)),
-        "gaps": table(gaps, imputation="mean"),
+        "sparse": replace(table(), X=sp.csr_array(X)),
+        "gaps": table(gaps, imputation="median"),
         "groups": table(groups=np.arange(Y.size) // 2),
     }[kind]
     for one in compare_methods(ready, ["sparse-auc-1se", "l1-logistic", "sht-auc"], folds=2):
@@ -99,6 +102,6 @@ def test_sparse_missing_and_grouped(kind):
 def test_unknown_method_and_too_few_rows():
     with pytest.raises(DataError, match="unknown method 'forest'"):
         compare_methods(table(), ["forest"])
-    one = Table(X[:5], table().inputs, np.array([1, 0, 0, 0, 0]), "ill", "no", "yes")
+    one = Table(table().X[:5], table().names, np.array([1, 0, 0, 0, 0]), "ill", "no", "yes")
     with pytest.raises(DataError, match="at least 4"):
         compare_methods(one, ["sparse-auc"])

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
+from sparseauc.columns import Levels, Line
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import auc_confidence_interval
 from sparseauc_app.evaluation import alternatives, sample_size
@@ -22,14 +23,15 @@ from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.pages.html import render
 from sparseauc_app.pages.model_report import build_model_report
 from sparseauc_app.pages.parts import list_items, without_advice
-from sparseauc_app.reading import Input, Table
+from sparseauc_app.reading import Table
 from sparseauc_app.scorecard import ScoreCard, Term
 
 
 def make_table(n=160, d=12, seed=0):
     X, y = make_outbreak(n=n, d=d, k=3, mu=0.9, r=0.3, random_state=seed)
-    inputs = tuple(Input(f"gene {j}") for j in range(d))
-    return Table(X, inputs, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
+    names = tuple(f"gene {j}" for j in range(d))
+    frame = pd.DataFrame(X, columns=names)
+    return Table(frame, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
 
 
 @pytest.fixture(scope="module")
@@ -160,10 +162,11 @@ def test_instability_by_hand(summary, evaluation):
 
 def test_table_one_by_hand():
     table = make_table()
-    X = table.X.copy()
+    X = table.X.to_numpy(copy=True)
     X[:, 0] = X[:, 0] > 0
     X[:7, 1] = np.nan
-    rows = describe_candidates(dataclasses.replace(table, X=X), ["gene 5", "gene 0"])
+    frame = pd.DataFrame(X, columns=table.names)
+    rows = describe_candidates(dataclasses.replace(table, X=frame), ["gene 5", "gene 0"])
     assert [one.name for one in rows[:3]] == ["gene 5", "gene 0", "gene 1"]
     assert [one.chosen for one in rows[:3]] == [True, True, False]
     assert len(rows) == 12
@@ -171,8 +174,23 @@ def test_table_one_by_hand():
     ones = int(X[ill, 0].sum())
     assert rows[1].positives == f"{ones} ({100 * ones / ill.sum():.0f} %)"
     low, middle, high = np.nanquantile(X[~ill, 1], [0.25, 0.5, 0.75])
-    assert rows[2].negatives == f"{middle:.3g} ({low:.3g}–{high:.3g})"
+    assert rows[2].negatives == f"{middle:.3g} ({low:.3g} to {high:.3g})".replace("-", "−")
     assert rows[2].missing == 7
+
+
+def test_table_one_counts_the_levels_of_text():
+    table = make_table()
+    wards = np.array(["a", "b", None, "a"], object)[np.arange(table.y.size) % 4]
+    frame = table.X.assign(ward=pd.Categorical(wards))
+    with_text = dataclasses.replace(table, X=frame, names=tuple(frame.columns))
+    rows = describe_candidates(with_text, ["ward"])
+    assert [one.name for one in rows[:3]] == ["ward=a", "ward=b", "gene 0"]
+    assert [one.chosen for one in rows[:3]] == [True, True, False]
+    for row, level in zip(rows, "ab", strict=False):
+        given = wards[(table.y == 1) & (wards != None)]  # noqa: E711
+        count = int((given == level).sum())
+        assert row.positives == f"{count} ({100 * count / given.size:.0f} %)"
+        assert row.missing == 40
 
 
 def test_the_claim_against_l1(evaluation):
@@ -271,13 +289,14 @@ def test_no_command_line_advice_for_a_colleague(evaluation):
 
 def test_quartiles_below_zero_have_a_word_between_them():
     table = make_table()
-    table.X[:, 0] = np.linspace(-4.0, 0.0, 160)
+    table.X["gene 0"] = np.linspace(-4.0, 0.0, 160)
     shown = describe_candidates(table, ["gene 0"])[0].everyone
     assert shown == "−2 (−3 to −1)"
 
 
 def test_levels_of_a_text_are_one_column_of_a_checklist():
-    terms = (Term("unit", "a", 1.0), Term("unit", "b", 2.0), Term("age", None, 0.1))
+    wards = Levels(levels=("a", "b", "c"), taken_as=(0, 1, 2, 0), coef=(1.0, 2.0))
+    terms = (Term("unit", wards), Term("age", Line(coef=(0.1,))))
     card = ScoreCard(terms, 0.0, "no", "yes", "ill", ("unit=a", "unit=b", "age"))
     frame = list_items(card)[0].frame.set_index("Item")["What is known"]
     assert frame["1"].startswith("Prediction of ill = yes by 2 columns;")

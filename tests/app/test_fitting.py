@@ -3,8 +3,8 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
@@ -14,15 +14,17 @@ from sparseauc.metrics import auc
 from sparseauc_app import fitting
 from sparseauc_app.evaluation.alternatives import find_alternatives
 from sparseauc_app.fitting import FitSettings, fit_table
-from sparseauc_app.reading import DataError, Input, Table
+from sparseauc_app.reading import DataError, Table
 
 X, labels = make_outbreak(n=150, d=15, k=3, mu=0.9, r=0.3, random_state=0)
 Y = (labels > 0).astype(np.int64)
 
 
 def table(X=X, **extra):
-    inputs = tuple(Input(f"x{j}") for j in range(X.shape[1]))
-    return Table(X, inputs, Y, "ill", "no", "yes", source="t.csv", **extra)
+    names = tuple(f"x{j}" for j in range(X.shape[1]))
+    return Table(
+        pd.DataFrame(X, columns=names), names, Y, "ill", "no", "yes", source="t.csv", **extra
+    )
 
 
 QUICK = FitSettings(k=3, alpha=1.0, stability_pairs=4)
@@ -88,26 +90,35 @@ def test_scores_of_folds_with_other_ridges_are_comparable(monkeypatch):
 
 
 def test_nothing_of_a_test_row_is_filled_in_from_itself(monkeypatch):
-    """The imputer of an outer fold sees training rows only."""
+    """What missing values count as, a fold learns from its training rows alone."""
     seen = []
+    original = fitting._fit_model
 
-    class Spy(SimpleImputer):
-        def fit(self, X, y=None):
-            seen.append(np.array(X))
-            return super().fit(X, y)
+    def spy(*arguments):
+        model, points = original(*arguments)
+        seen.append((arguments[2], model))
+        return model, points
 
-    monkeypatch.setattr(fitting, "SimpleImputer", Spy)
+    monkeypatch.setattr(fitting, "_fit_model", spy)
     gaps = X.copy()
     gaps[::5, :] = np.nan
     summary = fit_table(table(gaps, imputation="median"), QUICK)
     folds = [np.flatnonzero(summary.nested.folds == number) for number in range(5)]
-    whole, *parts = seen
-    assert whole.shape == X.shape
-    for part, test in zip(parts, folds, strict=True):
-        np.testing.assert_array_equal(part, np.delete(gaps, test, axis=0))
-    medians = np.nanmedian(gaps, axis=0)
+    medians = []
+    for rows, model in seen:
+        # The lower one of two in the middle is the median of rows.
+        each = np.nanquantile(gaps[rows], 0.5, axis=0, method="inverted_cdf")
+        assert {j: one.missing for j, one in model.encodings_.items()} == {
+            j: each[j] for j in np.flatnonzero(model.coef_[0]).tolist()
+        }
+        medians.append(each)
+    (every, _), *parts = seen
+    assert every.size == Y.size
+    for (rows, _), test in zip(parts, folds, strict=True):
+        np.testing.assert_array_equal(rows, np.delete(np.arange(Y.size), test))
+    assert all((one != medians[0]).any() for one in medians[1:])
     for term in summary.card.terms:
-        assert term.fill == medians[int(term.column[1:])]
+        assert term.fill == medians[0][int(term.column[1:])]
 
 
 def test_groups_are_never_parted(monkeypatch):
@@ -144,19 +155,22 @@ def test_too_few_groups():
 @pytest.mark.parametrize("n_positive", [2, 3, 4])
 def test_few_positives_give_a_model_and_a_caution(n_positive):
     rows = np.r_[np.flatnonzero(Y == 1)[:n_positive], np.flatnonzero(Y == 0)]
-    few = Table(X[rows], table().inputs, Y[rows], "ill", "no", "yes")
+    few = Table(table().X.iloc[rows], table().names, Y[rows], "ill", "no", "yes")
     summary = fit_table(few, FitSettings(max_k=2, alpha=1.0, stability_pairs=2))
     assert any(f"Only {n_positive} rows are 'yes'" in text for text in summary.cautions)
     assert (summary.nested is None) == (n_positive < 3)
 
 
-def test_always_include_by_name_and_by_column():
-    levels = (*table().inputs[:13], Input("c", "u"), Input("c", "v"))
-    summary = fit_table(
-        Table(X, levels, Y, "ill", "no", "yes"),
-        FitSettings(k=4, alpha=1.0, limits=Limits(always_include=("c", "x5")), stability_pairs=2),
-    )
-    assert {"c=u", "c=v", "x5"} < set(summary.columns["column"])
+def test_text_is_always_included_with_all_its_levels():
+    frame = table().X.assign(c=pd.Categorical(np.array(["u", "v", "w"])[np.arange(Y.size) % 3]))
+    with_text = replace(table(), X=frame, names=tuple(frame.columns))
+    limits = Limits(always_include=("c", "x5"))
+    settings = FitSettings(k=4, alpha=1.0, limits=limits, stability_pairs=2)
+    summary = fit_table(with_text, settings)
+    assert {"c", "x5"} < set(summary.columns["column"])
+    (term,) = [term for term in summary.card.terms if term.column == "c"]
+    assert term.encoding.levels == ("u", "v", "w")
+    assert np.count_nonzero(term.encoding.coef) == 2
     with pytest.raises(DataError, match="always_include: there is no column 'x99'"):
         fit_table(table(), FitSettings(limits=Limits(always_include=("x99",))))
 
@@ -230,6 +244,7 @@ def test_progress_counts_up_to_the_end():
     # What the fit to all rows reports, as many parts of a step has each fold.
     first = [
         *(("Choosing columns", done, 25) for done in range(26)),
+        *(("Choosing columns", done, 5) for done in range(6)),  # with curves
         *(("Choosing columns", done, 1) for done in range(2)),
     ]
     parts = np.arange(len(first) + 1) / (len(first) + 1)

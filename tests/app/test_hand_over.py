@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from calculator import computed, read_numbers, with_node, with_office
 
+from sparseauc.columns import Curve, Levels, Line, Steps
 from sparseauc_app.column_types import ColumnType
 from sparseauc_app.export import to_html, to_r, to_sql, to_xlsx
 from sparseauc_app.export.effects import effects_of
@@ -31,29 +32,27 @@ SUMMARY = {"rows": 900, "positives": 120, "source": "a.csv",
            "auc": {"auc": 0.81, "low": 0.77, "high": 0.85, "confidence": 0.95}}  # fmt: skip
 
 
+WARDS = ("A", "B 'x'", AWKWARD, "a")
+
+
 def make(fill):
-    """A card with every kind of term; with ``fill`` none of them needs a value."""
-
-    def filled(value):
-        return value if fill else None
-
-    terms = (
-        Term("urea (mmol/L)", None, 0.1 + 0.2, filled(5.123456789012345), None, 2.0, 30.0),
-        Term("age [years]", None, -1 / 30, filled(61.0)),
-        Term("pulse", None, 0.7, filled(0.4), 80.5),
-        Term("pulse", None, 1.1, filled(0.2), 120.0),
-        Term("ward", "B 'x'", 0.9, filled(0.25)),
-        Term("ward", AWKWARD, -0.45, filled(0.125)),
-        Term("smoker", None, 0.31, filled(0.22)),
-        Term("d-dimer", None, 2e-4, filled(512.5), None, None, 4000.0),
-        Term("grade", "2", -0.6, filled(0.3)),
-        Term("CRP (mg/L)", None, 0.4, filled(2.5), None, 0.5, 250.0, 1.5),
-    )
+    """A card with every kind of effect; with ``fill`` none of them needs a value."""
+    encodings = {
+        "urea (mmol/L)": Curve((3.0, 8.0, 21.0), 2.0, 30.0, 0.4, (0.1 + 0.2, -0.25)),
+        "age [years]": Line(61.0, 18.0, 97.0, coef=(-1 / 30,)),
+        "pulse": Steps((80.5, 120.0), 85.0, 40.0, 190.0, coef=(0.1, 0.8, 1.9)),
+        "ward": Levels(WARDS, True, 0, (0, 1, 2, 3, 4), (0.9, -0.45, 0.2, 0.125)),
+        "smoker": Line(0.22, 0.0, 1.0, "boolean", (0.31,)),
+        "d-dimer": Line(512.5, 0.0, 9000.0, coef=(2e-4,)),
+        "grade": Levels(("1", "2", "3"), False, 2, (0, 1, 2, 2), (-0.6, 0.3)),
+        "CRP (mg/L)": Curve((5.0, 40.0, 160.0), 0.5, 250.0, 0.9, (0.004, 0.02)),
+    }
+    terms = tuple(Term(name, one, not fill) for name, one in encodings.items())
     types = {
         "urea (mmol/L)": ColumnType("number", low=1.5, high=44.0),
         "age [years]": ColumnType("number", low=18.0, high=97.0),
         "pulse": ColumnType("number", low=40.0, high=190.0),
-        "ward": ColumnType("text", levels=("A", "B 'x'", AWKWARD, "a")),
+        "ward": ColumnType("text", levels=WARDS),
         "smoker": ColumnType("boolean", low=0.0, high=1.0),
         "d-dimer": ColumnType("number", low=0.0, high=9000.0, limits=True),
         "grade": ColumnType("text", levels=("1", "2", "3")),
@@ -72,7 +71,7 @@ class Drawn:
     @classmethod
     def of(cls, n, seed, unseen=True):
         rng = np.random.default_rng(seed)
-        texts = ["A", "B 'x'", AWKWARD, "a", *(["never seen"] if unseen else [])]
+        texts = [*WARDS, *(["never seen"] if unseen else [])]
         rows = [
             {
                 "urea (mmol/L)": round(float(rng.lognormal(2, 1)), 6),
@@ -224,14 +223,17 @@ def test_points_add_up_to_the_risk(open_page):
 
 
 def test_whole_points_and_their_risks(open_page):
-    terms = (Term("a", None, -4.0, 0.0, 1.0), Term("b", None, 2.0, 0.0, 3.0))
+    terms = (
+        Term("a", Steps((1.0,), 0.0, coef=(4.0, 0.0))),
+        Term("b", Steps((3.0,), 0.0, coef=(0.0, 2.0))),
+    )
     classes = [("a", "up to 1", 4), ("a", "above 1", 0), ("b", "up to 3", 0), ("b", "above 3", 2)]
     points = {
         "columns": [dict(zip(("column", "class", "points"), one, strict=True)) for one in classes],
         "risk": [{"above": None, "up_to": 3.0, "risk": 0.1, "low": 0.05, "high": 0.2},
                  {"above": 3.0, "up_to": None, "risk": 0.6, "low": 0.4, "high": 0.8}],
     }  # fmt: skip
-    card = ScoreCard(terms, 4.0, "no", "yes", "ill", ("a", "b"), {"points": points}, total=True)
+    card = ScoreCard(terms, 0.0, "no", "yes", "ill", ("a", "b"), {"points": points}, total=True)
     page = open_page(card)
     page.get_by_label("a", exact=True).fill("1")
     page.locator("#f1").fill("6")
@@ -257,7 +259,10 @@ def test_page_reads_no_number_that_has_two_meanings(decimal, read):
 
 def test_page_is_small_and_asks_for_nothing():
     names = [f"a rather long name of a laboratory value, number {j} (mmol/L)" for j in range(20)]
-    terms = tuple(Term(name, None, 0.1 + j, 1.0, None, 0.1, 9.9) for j, name in enumerate(names))
+    terms = tuple(
+        Term(name, Curve((1.0, 2.0, 4.0 + j), 0.1, 9.9, 0.123456789, (0.1 + j, 1 / 3)))
+        for j, name in enumerate(names)
+    )
     types = {name: ColumnType("number", low=0.0, high=12.0) for name in names}
     card = ScoreCard(terms, 0.0, "no", "yes", "ill", tuple(names), SUMMARY, "0", types,
                      Calibration(1.0, 0.0, 9, 9))  # fmt: skip
@@ -332,7 +337,9 @@ def test_r_names_what_is_wrong(tmp_path):
     rscript = shutil.which("Rscript")
     if rscript is None:
         pytest.skip("no Rscript")
-    card = ScoreCard((Term("age", None, 1.0),), 0.0, "no", "yes", "ill", ("age",))
+    card = ScoreCard(
+        (Term("age", Line(coef=(1.0,)), required=True),), 0.0, "no", "yes", "ill", ("age",)
+    )
     (tmp_path / "score.R").write_text(to_r(card))
     for rows, message in (
         ("data.frame(x = 1)", "there is no column 'age'"),
@@ -386,10 +393,12 @@ def test_workbook_scores_as_predict_does(tmp_path, fill):
 
 
 def test_workbook_refuses_what_it_cannot_hold():
-    card = ScoreCard((Term("x", "y" * 300, 1.0),), 0.0, "no", "yes", "ill", ())
+    card = ScoreCard(
+        (Term("x", Levels(("y" * 300,), False, 0, (0, 0), (0.0,))),), 0.0, "no", "yes", "ill", ()
+    )
     with pytest.raises(ValueError, match="too long"):
         to_xlsx(card)
-    card = ScoreCard((Term("a\x07", None, 1.0),), 0.0, "no", "yes", "ill", ())
+    card = ScoreCard((Term("a\x07", Line(coef=(1.0,))),), 0.0, "no", "yes", "ill", ())
     with pytest.raises(ValueError, match="cannot hold"):
         to_xlsx(card)
 
@@ -425,14 +434,24 @@ def test_nomogram_agrees_with_the_card():
     half = base + scale.unit * scale.largest * at["50 %"] / 100
     assert card.probabilities(np.array([half]))[0] == pytest.approx(0.5, rel=1e-9)
     assert min(place for axis in scale.columns.values() for place, _ in axis.ticks) >= 0
-    assert make_nomogram(replace(card, types={})) is None
+    unknown = Term("dose", Line(coef=(1.0,)))
+    assert make_nomogram(replace(card, terms=(*card.terms, unknown))) is None
 
 
 # ------------------------------------------------------------------------------------------- texts
 
-CODES = ScoreCard((Term("code", "01", 2.0, 0.25), Term("ward", "a", 1.0, 0.5)), 0.0, "no", "yes",
-                  "ill", (), types={"code": ColumnType("text", levels=("01", "02")),
-                                    "ward": ColumnType("text", levels=("a", "b"))})  # fmt: skip
+PLACES = {"has_missing": True, "against": 1, "taken_as": (0, 1, 2)}
+CODES = ScoreCard(
+    (
+        Term("code", Levels(("01", "02"), coef=(2.0, 0.5), **PLACES)),
+        Term("ward", Levels(("a", "b"), coef=(1.0, 0.5), **PLACES)),
+    ),
+    0.0,
+    "no",
+    "yes",
+    "ill",
+    (),
+)
 
 
 def test_a_number_for_a_code_is_refused():
@@ -464,17 +483,17 @@ def test_r_reads_texts_as_predict_does_or_says_that_it_cannot(tmp_path):
     assert done.stdout.split()[1:] == ["1.5"]
 
 
-def test_sql_fills_in_no_text_that_training_had_not():
+def test_sql_takes_texts_that_training_had_not_as_missing():
     with duckdb.connect() as connection:
         connection.execute("create table t (code varchar, ward varchar)")
         rows = [("01", "a "), ("1", "a"), (None, "b"), (" ", "b"), ("02", "a\t"), ("02", "c")]
         connection.executemany("insert into t values (?, ?)", rows)
         found = connection.execute(to_sql(CODES).replace("my_table", "t")).fetchall()
-    assert [row[2] for row in found] == [3.0, None, 0.5, 0.5, None, None]
+    assert [row[2] for row in found] == [3.0, 1.5, 0.5, 0.5, 1.0, 0.5]
 
 
 @with_office
-def test_a_workbook_fills_in_no_text_that_training_had_not(tmp_path):
+def test_a_workbook_takes_texts_that_training_had_not_as_missing(tmp_path):
     book = openpyxl.load_workbook(io.BytesIO(to_xlsx(CODES)))
     rows = [("01", "a "), (1, "a"), (None, "b"), (" ", "b"), ("02", "a\t"), ("02", "c")]
     for place, row in enumerate(rows, start=2):
@@ -485,4 +504,4 @@ def test_a_workbook_fills_in_no_text_that_training_had_not(tmp_path):
     found = computed(content.getvalue(), tmp_path)["Rows"].iter_rows(
         min_row=2, max_row=7, min_col=3, max_col=3, values_only=True
     )
-    assert [score or None for (score,) in found] == [3.0, None, 0.5, 0.5, None, None]
+    assert [score for (score,) in found] == [3.0, 1.5, 0.5, 0.5, 1.0, 0.5]

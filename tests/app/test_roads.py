@@ -83,8 +83,10 @@ def tables(draw):
     lab = np.round(np.abs(20 + 3 * (rng.normal(size=N) + y)), 1)
     signed = draw(st.booleans())
     above_zero = draw(st.sampled_from([0.5, -0.5]))
+    # Both ends of a dose speak for the event: a curve.
+    apart = 3.0 * y * rng.choice([-1, 1], N) if draw(st.booleans()) else y
     columns = {
-        "the dose": (np.round(scale * wrong * (rng.normal(size=N) + y), 2), "number"),
+        "the dose": (np.round(scale * wrong * (rng.normal(size=N) + apart), 2), "number"),
         "count": (rng.integers(0, 40, N) + 5.0 * y, "whole"),
         "flag": (rng.random(N) < (np.where(y, 0.2, 0.02) if rare else np.where(y, 0.8, 0.3)),
                  "boolean"),
@@ -119,14 +121,13 @@ def tables(draw):
                 row[name] = before + row[name] + after
             elif chance < 0.4 and name == "crp":  # below all of the training rows
                 row[name] = -3.0
-    date = draw(st.booleans())  # which --text one-hot refuses
-    text = draw(st.sampled_from(["auto", None, *([] if date else ["one-hot"])]))
+    date = draw(st.booleans())
+    text = draw(st.sampled_from(["auto", "auto:2", None]))
     points = draw(st.sampled_from([None, None, 5]))
     alpha = draw(st.sampled_from([None, "1"]))
     k = draw(st.sampled_from([2, 7, 7]))
     include = draw(st.sampled_from([None, "flag", "kind", "lab", "the dose"]))
-    # A list holds all levels of a column that it must have.
-    include = None if include == "kind" and k < len(levels) and text == "one-hot" else include
+    include = None if include == "kind" and text == "auto:2" else include
     return Drawn({
         "seed": seed,
         "signed": signed,
@@ -147,8 +148,7 @@ def tables(draw):
             *(["--alpha", alpha] if alpha else []),
             *(["--quick"] if draw(st.sampled_from([True, True, False])) else []),
             *(["--limits", f"always_include={include}"] if include and not signed else []),
-            # Text without a digit is missing.
-            "--missing", draw(st.sampled_from(["median", "mean"])),
+            "--missing", "median",  # text without a digit is missing
         ],
     })  # fmt: skip
 
@@ -247,6 +247,29 @@ def number_of(value, kind):
     return float(digits) if digits[0].isdigit() else None
 
 
+def effect_of(value, says):
+    """The effect of a value by the words of a term's encoding, None for missing ones."""
+    kind, coef = says["kind"], says["coef"]
+    if kind == "levels":
+        levels = says["levels"]
+        effects = [*coef]
+        if says["against"] >= 0:
+            effects.insert(says["against"], 0.0)
+        return effects[says["taken_as"][levels.index(value) if value in levels else len(levels)]]
+    if value is None:
+        value = says["knots"][1] if kind == "curve" else says["missing"]
+    if kind == "steps":
+        return coef[sum(value > cut for cut in says["cuts"])]
+    if kind == "line":
+        return coef[0] * value
+    x = min(max(value, says["low"]), says["high"])
+    t1, t2, t3 = says["knots"]
+    q = (t3 - t1) / (t3 - t2)
+    cubes = [max(x - t, 0.0) ** 3 for t in says["knots"]]
+    C = (cubes[0] - q * cubes[1] + (q - 1) * cubes[2]) / (t3 - t1) ** 2
+    return coef[0] * x + coef[1] * (C - says["tilt"] * (x - t2))
+
+
 def by_card(card, drawn):
     """By the words of the JSON card alone."""
     scores = []
@@ -254,22 +277,15 @@ def by_card(card, drawn):
         score = card["intercept"]
         for term in card["terms"]:
             name = term["column"]
-            value, levels = row[name], card["types"][name]["levels"]
-            value = value.strip() if isinstance(value, str) else value
-            if term["level"] is not None:
-                known = value is not None and (not levels or value in levels)
-                value = float(value == term["level"]) if known else None
+            value = row[name]
+            if term["encoding"]["kind"] == "levels":
+                value = value.strip() if isinstance(value, str) else value
+                value = value if value in term["encoding"]["levels"] else None
             else:
                 value = number_of(value, drawn["kinds"][name])
-            if value is None:
-                value = term["fill"]
-            elif term["above"] is not None:
-                value = float(value > term["above"])
-            else:
-                value = value if term["low"] is None else max(value, term["low"])
-                value = value if term["high"] is None else min(value, term["high"])
-                value = value if term["log"] is None else np.log(value + term["log"])
-            score = None if score is None or value is None else score + term["coefficient"] * value
+            needed = value is None and term["required"]
+            if score is not None:
+                score = None if needed else score + effect_of(value, term["encoding"])
         scores.append(score)
     return scores
 

@@ -11,6 +11,7 @@ import openpyxl
 import pandas as pd
 import pytest
 from calculator import page_results, with_node
+from card_words import effect_by_words
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 from sksurv.linear_model import CoxnetSurvivalAnalysis, CoxPHSurvivalAnalysis
@@ -62,7 +63,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-WITH_TIMES = ("--time", "days", "--event", "status", "--text", "one-hot")
+WITH_TIMES = ("--time", "days", "--event", "status")
 
 
 @pytest.fixture(scope="module", params=[(), ("--points", 5)], ids=["coefficients", "points"])
@@ -84,7 +85,8 @@ def test_fit_ranks_by_concordance(fitted, folder):
     assert {"nodes", "grade"} < names
     assert {"days", "status"}.isdisjoint({*said["distributions"], *said["left_out"]})
     assert said["auc"]["low"] < said["auc"]["auc"] < said["auc"]["high"]
-    assert said["auc"]["auc"] < said["training_auc"]
+    # Whole totals tie, those of several folds together less often.
+    assert said["points"] is not None or said["auc"]["auc"] < said["training_auc"]
     table = pd.read_csv(folder / "table.csv")
     y = np.column_stack([table["status"] == 2, table["days"]])
     scores = load_model(model).predict(table)
@@ -140,7 +142,8 @@ def test_points_of_a_column_far_from_0(tmp_path):
             5, "--quick", "--out", tmp_path / "m.json", "--force",
         )  # fmt: skip
         risks.append(load_model(tmp_path / "m.json").predict_risk(table))
-    np.testing.assert_allclose(risks[0], risks[1], rtol=1e-6)
+    # Classes end at round numbers, which are others so far from 0.
+    np.testing.assert_allclose(risks[0], risks[1], atol=0.01)
 
 
 def test_predict_writes_score_and_risk(fitted, folder):
@@ -347,13 +350,12 @@ def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
     assert said["positives"] == y.sum()
     assert said["positive"] == "2 within 365"
     assert "inverse censoring weights" in " ".join(said["notes"])
-    X = table.assign(**{f"arm={level}": table["arm"] == level for level in ("new", "old")})
     card = load_model(model)
-    X = X[list(card.columns)].astype(float)[known]
-    plain = sparseauc.SparseAUCClassifierCV([3], [1.0], coefficients="auc", curves=False)
-    plain.fit(X.to_numpy(), y, sample_weight=weights[known])
+    X = table.loc[known, list(card.columns)]
+    plain = sparseauc.SparseAUCClassifierCV([3], [1.0], coefficients="auc", curves="auto")
+    plain.fit(X, y, sample_weight=weights[known])
     scores = card.decision_function(table[known])
-    np.testing.assert_allclose(scores, plain.decision_function(X.to_numpy()), rtol=1e-9)
+    np.testing.assert_allclose(scores, plain.decision_function(X), rtol=1e-9)
     with_another_score(folder)
     update = ("--risk-column", "theirs", "--update", "slope", "--out", folder / "again.json")
     found = json.loads(run("validate", model, folder / "others.csv", *update, "--json").stdout)
@@ -449,16 +451,7 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
     card = json.loads(model.read_text())
     by_card = np.full(len(table), card["intercept"])
     for term in card["terms"]:
-        value = table[term["column"]]
-        if term["level"] is not None:
-            value = (value == term["level"]).astype(float)
-        if term["low"] is not None or term["high"] is not None:
-            value = value.clip(term["low"], term["high"])
-        if term["log"] is not None:
-            value = np.log(value + term["log"])
-        if term["above"] is not None:
-            value = (value > term["above"]).astype(float)
-        by_card += term["coefficient"] * value
+        by_card += [effect_by_words(term, value) for value in table[term["column"]].tolist()]
     np.testing.assert_allclose(by_card, score, atol=1e-12)
     assert card["follow_up"] == {"time": "days", "event": "2", "horizon": 365.0, "binary": False}
     how = card["calibration"]
@@ -518,7 +511,7 @@ def test_reports_tell_of_concordance_and_follow_up(folder):
         "AUC at 365",
         "Kaplan–Meier curves of thirds of the score",
         "Check of proportional hazards",
-        "The hazard ratios have no CIs",
+        "The hazard ratios have no usual CIs",
         "Numbers at risk",
         "Brier score at the horizon",
         "risk until 365 = 1 − ",
@@ -560,15 +553,15 @@ def test_replacements_and_learning_curve_are_those_of_the_library(folder):
         summary.classifier, read.X, read.outcome.y, n_best=3, cv=splits,
     )  # fmt: skip
     for name in ("column", "replacement"):
-        expected[name] = read.columns[expected[name]]
+        expected[name] = expected[name].astype(str)
     pd.testing.assert_frame_equal(found.replacements, expected)
     assert found.lists["columns"][0] == ["nodes", "grade"]
     y = read.outcome.y
     (n, whole), scores = learning_curve(summary)[-1], np.empty(300)
     for train, test in splits:
-        model = sparseauc.SparseConcordance(2, 1.0).fit(read.X[train], y[train])
-        of_train = model.predict(read.X[train])
-        scores[test] = (model.predict(read.X[test]) - of_train.mean()) / of_train.std()
+        model = sparseauc.SparseConcordance(2, 1.0).fit(read.X.iloc[train], y[train])
+        of_train = model.predict(read.X.iloc[train])
+        scores[test] = (model.predict(read.X.iloc[test]) - of_train.mean()) / of_train.std()
     assert n == 240
     assert whole.auc == pytest.approx(read.outcome.interval(scores).auc)
     assert learning_curve(summary)[0][0] == 72
@@ -698,7 +691,7 @@ def test_weights_count_like_repeated_rows(folder, tmp_path):
     table["count"] = np.random.default_rng(0).integers(0, 3, len(table))
     table.to_csv(tmp_path / "weighted.csv", index=False)
     options = (
-        "--target", "status", "--text", "one-hot", "-k", 3, "--alpha", 1,
+        "--target", "status", "-k", 3, "--alpha", 1,
         "--quick",
     )  # fmt: skip
     model = tmp_path / "model.json"
@@ -746,13 +739,13 @@ def test_reports_with_weights_are_written(folder, tmp_path):
     table["count"] = np.random.default_rng(0).integers(1, 4, len(table))
     table.to_csv(tmp_path / "weighted.csv", index=False)
     run(
-        "fit", tmp_path / "weighted.csv", "--target", "status", "--text", "one-hot", "-k", 3,
+        "fit", tmp_path / "weighted.csv", "--target", "status", "-k", 3,
         "--weights", "count", "--report", tmp_path / "report.html",
     )  # fmt: skip
     assert "Calibration" in (tmp_path / "report.html").read_text()
 
 
 def test_a_follow_up_time_beside_the_target_is_told_how_to_use(folder):
-    said = run("fit", folder / "table.csv", "--target", "status", "--text", "one-hot", "-k", 1,
+    said = run("fit", folder / "table.csv", "--target", "status", "-k", 1,
                "--quick").output  # fmt: skip
     assert "--time 'days' --event 'status'" in " ".join(said.split())

@@ -219,7 +219,7 @@ def test_another_score_on_the_same_rows(fitted, folder):
 def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
     frame = cohort(1).query("y == 'ill' or index % 3 == 0")  # another prevalence
     new = source(frame, folder, "updated.csv")
-    save_model(folder / "m.json", fitted.model, inputs=fitted.table.inputs,
+    save_model(folder / "m.json", fitted.model, names=fitted.table.names,
                types=fitted.table.types, classes=("well", "ill"), target="y",
                summary=fitted.summary)  # fmt: skip
     saved = load_model(folder / "m.json")

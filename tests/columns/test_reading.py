@@ -77,3 +77,12 @@ def test_what_is_neither_number_nor_text_is_refused_by_name(frame):
 def test_texts_that_differ_in_every_row_are_refused_by_name():
     with pytest.raises(InputError, match="'name' has 30 different texts in 30 rows"):
         read_table(pd.DataFrame({"name": [f"patient {i}" for i in range(30)]}))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_categories_may_be_many(make):
+    texts = [f"site {i}" for i in range(30)]
+    kinds = (
+        pd.Categorical(texts) if make is pd.DataFrame else pl.Series(texts, dtype=pl.Categorical)
+    )
+    assert read_table(make({"site": kinds})).levels == {0: tuple(sorted(texts))}

@@ -154,8 +154,8 @@ class Training:
         reading(
             metavar="HOW",
             help="Text columns: auto chooses each with all its levels or not at "
-            "all, as one column; one-hot chooses levels one by one. Both leave out dates and text "
-            "with more than 20 levels (auto:30 for 30); drop leaves out all text.",
+            "all, as one column, and leaves out dates and text with more than 20 levels (auto:30 "
+            "for 30); drop leaves out all text.",
         ),
     ] = "auto"
     numeric: Annotated[
@@ -167,11 +167,12 @@ class Training:
         ),
     ] = None
     missing: Annotated[
-        Literal["refuse", "median", "mean", "drop-rows"],
+        Literal["refuse", "median", "drop-rows"],
         reading(
             metavar="HOW",
-            help="Missing values: median or mean imputes from the training "
-            "rows, drop-rows drops rows that have any, refuse refuses.",
+            help="Missing values: with median a missing number counts as the median of the "
+            "training rows, and missing text as a level; drop-rows drops rows that have any, "
+            "refuse refuses.",
         ),
     ] = "refuse"
     missing_codes: Annotated[
@@ -198,16 +199,14 @@ class Training:
         rules = Rules(ids=ids, **self._as_rules())
         if limits is not None:
             keep = tuple(str(name) for name in limits.always_include or ())
-            rules = replace(rules, keep=keep, whole=limits.allow_groups)
+            rules = replace(rules, keep=keep)
         return training_table(text_file.read(path, rules.written, ids), rules)
 
     def _as_rules(self) -> dict[str, Any]:
         how, colon, most = self.text.partition(":")
-        known = ("auto", "one-hot", "drop")
-        if how not in known or (colon and not (most.isdigit() and int(most) >= 2)):
+        if how not in ("auto", "drop") or (colon and not (most.isdigit() and int(most) >= 2)):
             raise typer.BadParameter(
-                f"--text takes {', '.join(known)}, or auto:N and one-hot:N for up to N levels, "
-                f"got {self.text!r}"
+                f"--text takes auto, drop, or auto:N for up to N levels, got {self.text!r}"
             )
         found = given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})
         codes = map(str.strip, (self.missing_codes or "").split(","))

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import typer
@@ -20,7 +21,7 @@ from rich.table import Table
 from sparseauc.utils.files import refuse_special, write_whole
 from sparseauc.utils.text import either, printable
 
-from ..formatting import point_row, short_list_row
+from ..formatting import effects_in_words, point_row, short_list_row
 from ..scorecard import ScoreCard
 from .errors import OutputError
 
@@ -125,6 +126,8 @@ def print_card(card: ScoreCard) -> None:
     for line in lines:
         typer.echo(printable(line))
     print_rows([short_list_row(line, card.measure) for line in card.chosen], title)
+    for text in effects_in_words(card.chosen):
+        typer.echo(fill(printable(text), 80, initial_indent=" ", subsequent_indent="   "))
     if about.get("points"):
         from sparseauc.selection.points import write_points
 

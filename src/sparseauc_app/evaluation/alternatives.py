@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
 
 from sparseauc.errors import ExchangeError, FoldsError
 from sparseauc.limits import Limits
@@ -27,7 +25,7 @@ from ..comparison import MethodResult, fit_method, judge_method
 from ..fit_result import FitResult
 from ..folds import Progress, score_folds, splits_of
 from ..methods import L1_LOGISTIC, list_of_k, simple_methods
-from ..models import chooses_by_exchanges, fill_in, labels_for, make_filler
+from ..models import Numbers, chooses_by_exchanges, fit_peer, labels_for
 from ..reading import Table
 
 L1 = "L1 logistic regression"
@@ -66,7 +64,7 @@ def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Basel
     if nested is None:
         return None
     splits = splits_of(nested.folds)
-    sizes = [table.count(one.tolist()) for one in nested.fold_columns]
+    sizes = [one.size for one in nested.fold_columns]
     seed = int(fit.settings.get("seed") or 0)
 
     def fit_l1(fold: int, train: Rows) -> Any:
@@ -75,9 +73,11 @@ def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Basel
         return fit_method(_L1, table, train, seed)
 
     def fit_simply(make: Callable[[int], Any], fold: int, train: Rows) -> Any:
-        return make_pipeline(make_filler(table), make(sizes[fold])).fit(
-            table.X[train], outcome.y[train]
-        )
+        X = _safe_indexing(table.X, train)
+        model = make(sizes[fold])
+        if chooses_by_exchanges(model):
+            return model.fit(X, outcome.y[train])
+        return fit_peer(lambda: model, X, outcome.y[train])
 
     outcome = table.outcome
     methods: dict[str, Callable[[int, Rows], Any]] = {
@@ -116,8 +116,7 @@ def _within_time(
 def _time_of_l1(table: Table, train: Rows) -> float:
     """Seconds of a fit: a third of that of the weakest penalty, which takes longest."""
     rows = train[:: max(1, train.size // 1000)]
-    scale = StandardScaler(with_mean=not sp.issparse(table.X))
-    X = make_pipeline(make_filler(table), scale).fit_transform(table.X[rows])
+    X = Numbers().fit_transform(_safe_indexing(table.X, rows))
     model = _L1.make().set_params(C=_L1.grid["C"][-1])
     started = time.perf_counter()
     with warnings.catch_warnings():
@@ -161,19 +160,17 @@ def find_alternatives(fit: FitResult) -> Alternatives | None:
     nested = fit.nested
     if nested is None or not chooses_by_exchanges(classifier):
         return None
-    X = fill_in(fit.model, table.X)
     target = labels_for(classifier, table)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # The fit said what there is to warn of.
-            fitted = FittedList.from_model(classifier, X, target, **table.known())
+            fitted = FittedList.from_model(classifier, table.X, target, **table.known())
         fitted = replace(fitted, names=table.columns)
         outcome = table.outcome
         splits = [split for split in splits_of(nested.folds) if outcome.take(split[1]).informative]
         splits = fitted.outcome.split(splits, fitted.X, None, None)
-        origins = np.array([one.column for one in table.inputs])
         n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY
-        replacements = best_replacements(fitted, n_best, splits, origins)
+        replacements = best_replacements(fitted, n_best, splits)
         loss = fitted.solution(fitted.support).objective
         near = lists_near(fitted, WITHIN * (1 - loss) / loss, _MOST, _OPERATIONS)
     except (ExchangeError, FoldsError):
@@ -223,8 +220,8 @@ def learning_curve(
             done = len(splits) * len(found) + fold
             report("Learning curve", done, len(splits) * len(_SHARES))
             rows = _share_of(train, table.y, share, fold)
-            model = list_of_k(table.outcome, k, fit.summary["alpha"]).set_params(limits=groups)
-            model = make_pipeline(make_filler(table), model)
+            model = list_of_k(table.outcome, k, fit.summary["alpha"])
+            model.set_params(limits=groups, curves=getattr(fit.classifier, "curves_", False))
             return fit_rows(model, table.X, table.outcome.y, rows, **table.known())
 
         fewest = _share_of(splits[0][0], table.y, share, 0)

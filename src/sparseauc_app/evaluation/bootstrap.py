@@ -1,54 +1,163 @@
-"""Intervals of odds and hazard ratios by the bootstrap, in which columns are chosen anew."""
+"""Effects of the chosen columns in bootstrap samples, in which columns are chosen anew."""
 
 import time
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
 
+from sparseauc.columns import Encoding, Levels
+from sparseauc.utils.arrays import column_of
 from sparseauc.utils.types import Array
 
 from ..fit_result import FitResult
 from ..folds import Progress
-from ..models import chooses_by_exchanges, fill_in, labels_for
+from ..models import chooses_by_exchanges, labels_for
 
-SAMPLES = 100
-# Seconds that all samples may take, judged by the first.
+SAMPLES = 50
+# Seconds that all samples may take, judged by those done.
 _PATIENCE = 30.0
+# Values at which an effect is drawn.
+_MOST_AT = 60
 
 
-def bootstrap_ratios(fit: FitResult, report: Progress = lambda *_: None) -> Array | None:
-    """Ends of the intervals within which 95 % of the ratios of bootstrap samples lie.
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnEffect:
+    """What a chosen column adds to the score, less than at its reference, and in the samples.
 
-    Each sample chooses as many columns anew, with the final ridge; the ratio of a column that it
-    does not choose is 1. Groups are drawn as a whole. A row is drawn by its weight, so that the
-    same one is never in two folds.
-
-    Returns
-    -------
-    ndarray of shape (2, n_chosen) or None
-        In the order of ``fit.columns``; None for points, without ratios, for models without
-        cross-validation, and where it would take minutes.
+    Attributes
+    ----------
+    at : ndarray of shape (m,)
+        Numbers; of text the numbers of its levels.
+    levels : tuple of str, optional
+        Of text.
+    reference : float
+        The median; of text the number of the level that counts 0.
+    quartiles : (float, float)
+        The 25th and the 75th percentile of the rows.
+    effect : ndarray of shape (m,)
+    samples : ndarray of shape (n_samples, m)
+        0 where a sample did not choose the column.
+    across : float
+        The effect from the 25th to the 75th percentile; NaN of text.
+    across_samples : ndarray of shape (n_samples,)
     """
-    table = fit.table
-    classifier = fit.classifier
-    ratio = {"odds_ratio", "hazard_ratio"} & {*fit.columns}
-    tuned = chooses_by_exchanges(classifier) and "ks" in classifier.get_params()
-    if fit.points is not None or not ratio or not tuned:
+
+    at: Array
+    levels: tuple[str, ...] | None
+    reference: float
+    quartiles: tuple[float, float]
+    effect: Array
+    samples: Array
+    across: float
+    across_samples: Array
+
+    @property
+    def band(self) -> Array | None:
+        """Ends within which 95 % of the samples lie; None without samples."""
+        return _middle_of(self.samples)
+
+    @property
+    def interval(self) -> Array | None:
+        """The same of the effect from the 25th to the 75th percentile."""
+        return _middle_of(self.across_samples)
+
+
+def _middle_of(samples: Array) -> Array | None:
+    if not len(samples):
         return None
-    X = fill_in(fit.model, table.X)
-    y = labels_for(classifier, table)
-    settings = {"ks": [fit.k], "alphas": [fit.summary["alpha"]]}
-    if fit.summary["coefficients"] is not None:
-        settings["coefficients"] = fit.summary["coefficients"]
-    model = clone(classifier).set_params(**settings)
+    ends: Array = np.quantile(samples, [0.025, 0.975], axis=0)
+    return ends
+
+
+def bootstrap_effects(fit: FitResult, report: Progress = lambda *_: None) -> list[ColumnEffect]:
+    """Effects of the chosen columns, in the order of ``fit.columns``.
+
+    Each sample chooses as many columns anew, with the final ridge. Groups are drawn as a whole. A
+    row is drawn by its weight, so that the same one is never in two folds. There are no samples
+    where they would take minutes.
+    """
+    places = [fit.table.names.index(str(name)) for name in fit.columns["column"]]
+    found = [_look_at(fit, j) for j in places]
+    refits = _refit(fit, report)
+    for place, j in enumerate(places):
+        one = found[place]
+        rows = [_evaluate(encodings.get(j), one, slope) for encodings, slope in refits]
+        samples = np.array([effect for effect, _ in rows]).reshape(len(rows), one.at.size)
+        across = np.array([of for _, of in rows])
+        found[place] = ColumnEffect(**{**vars(one), "samples": samples, "across_samples": across})
+    return found
+
+
+def _look_at(fit: FitResult, j: int) -> ColumnEffect:
+    """The effect of a column by the model itself."""
+    values = np.asarray(column_of(fit.table.numbers.values, j), np.float64)
+    known = values[np.isfinite(values)]
+    encoding = fit.model.encodings_[j]
+    levels = fit.table.numbers.levels.get(j)
+    if levels is None:
+        at = np.unique(known)
+        if at.size > _MOST_AT:
+            at = np.linspace(at[0], at[-1], _MOST_AT)
+        low, reference, high = np.quantile(known, [0.25, 0.5, 0.75]).tolist()
+    else:
+        at = np.arange(len(levels), dtype=np.float64)
+        effects = [*encoding.formula().effects.values()]
+        reference = float(np.argmin(np.abs(effects)))
+        low = high = reference
+    none = np.empty((0, at.size))
+    plain = ColumnEffect(
+        at, levels, reference, (low, high), np.zeros(at.size), none, 0.0, np.empty(0)
+    )
+    effect, across = _evaluate(encoding, plain, _slope_of(fit.model))
+    return ColumnEffect(**{**vars(plain), "effect": effect, "across": across})
+
+
+def _evaluate(encoding: Encoding | None, where: ColumnEffect, slope: float) -> tuple[Array, float]:
+    """Evaluate an effect at values less than at the reference, and between the quartiles."""
+    if encoding is None:
+        return np.zeros(where.at.size), 0.0
+    if where.levels is not None:
+        assert isinstance(encoding, Levels)
+        effects = encoding.effect(where.levels)
+        return slope * (effects - effects[int(where.reference)]), np.nan
+    at_reference, low, high = encoding.effect([where.reference, *where.quartiles])
+    return slope * (encoding.effect(where.at) - at_reference), float(slope * (high - low))
+
+
+def _slope_of(model: object) -> float:
+    """What the score of a model is multiplied by in logarithms of hazards; 1 of log odds."""
+    hazards = getattr(model, "hazards_", None)
+    return 1.0 if hazards is None else float(hazards.slope)
+
+
+def _refit(fit: FitResult, report: Progress) -> list[tuple[dict[int, Encoding], float]]:
+    """Encodings and slopes of the models of all samples; none where it would take minutes."""
+    table = fit.table
+    if fit.nested is None or fit.points is not None or not chooses_by_exchanges(fit.model):
+        return []
+    settings = {
+        "ks": [fit.k],
+        "alphas": [fit.summary["alpha"]],
+        "coefficients": fit.summary["coefficients"],
+        "curves": getattr(fit.model, "curves_", False),
+        # There is nothing to choose; folds are for the calibration alone.
+        "cv": 2,
+    }
+    known_settings = fit.model.get_params()
+    settings = {
+        name: value
+        for name, value in settings.items()
+        if value is not None and name in known_settings
+    }
+    model = clone(fit.model).set_params(**settings)
+    y = labels_for(fit.model, table)
     known = table.known()
     weight = known.pop("sample_weight", np.ones(table.y.size))
     units = np.arange(table.y.size) if table.groups is None else table.groups
     n_units = int(units.max()) + 1
     rng = np.random.default_rng(int(fit.settings.get("seed") or 0))
-    names = table.columns.tolist()
-    places = [names.index(name) for name in fit.columns["column"]]
     found = []
     started = time.perf_counter()
     for sample in range(SAMPLES):
@@ -57,13 +166,10 @@ def bootstrap_ratios(fit: FitResult, report: Progress = lambda *_: None) -> Arra
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of chance, which the fit told
-                model.fit(X, y, sample_weight=drawn * weight, **known)
+                model.fit(table.X, y, sample_weight=drawn * weight, **known)
         except ValueError:  # a class of so few rows that a fold has none
-            return None
-        hazards = getattr(model, "hazards_", None)
-        found.append((1.0 if hazards is None else hazards.slope) * model.coef_[0][places])
+            return []
+        found.append((model.encodings_, _slope_of(model)))
         if SAMPLES * (time.perf_counter() - started) > _PATIENCE * (sample + 1):
-            return None
-    with np.errstate(over="ignore"):
-        ends: Array = np.exp(np.quantile(found, [0.025, 0.975], axis=0))
-    return ends
+            return []
+    return found

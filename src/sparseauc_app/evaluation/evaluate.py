@@ -5,14 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from sparseauc.columns import Levels
 from sparseauc.metrics import AUCInterval
-from sparseauc.utils.types import Array
+from sparseauc.utils.arrays import column_of
+from sparseauc.utils.types import Array, Mask
 
 from ..fit_result import FitResult
 from ..folds import Progress
 from ..models import on_scale_of
 from ..reading import Table
-from ..reading.columns import dense_column
 from ..scorecard import Calibration, ScoreCard
 from .alternatives import (
     Alternatives,
@@ -21,7 +22,7 @@ from .alternatives import (
     judge_baselines,
     learning_curve,
 )
-from .bootstrap import bootstrap_ratios
+from .bootstrap import ColumnEffect, bootstrap_effects
 from .probabilities import Risks, judge_scores, log_odds_of
 from .ranking import Followed, RankCurves, follow_scores, rank_curves
 from .sample_size import DevelopmentSize, ValidationSize, development_size, validation_size
@@ -31,7 +32,8 @@ from .sample_size import DevelopmentSize, ValidationSize, development_size, vali
 class CandidateRow:
     """A candidate column in all rows and in each class, as text, and its missing values.
 
-    A number is its median (quartiles), a column of 0 and 1 the count (per cent) of 1.
+    A number is its median (quartiles), a column of 0 and 1 the count (per cent) of 1. A column of
+    text has a row for each level, with its count (per cent).
     """
 
     name: str
@@ -44,26 +46,37 @@ class CandidateRow:
 
 def describe_candidates(table: Table, chosen: list[str]) -> list[CandidateRow]:
     """Describe all candidates of a table, the chosen ones first and in their order."""
-    names = [str(name) for name in table.columns]
-    place = {name: j for j, name in enumerate(names)}
+    place = {name: j for j, name in enumerate(table.names)}
     first = dict.fromkeys(place[name] for name in chosen)
-    positive = table.y == 1
     rows = []
-    for j in first | dict.fromkeys(range(len(names))):
-        values = dense_column(table.X, j)
-        known = ~np.isnan(values)
-        counted = set(np.unique(values[known]).tolist()) <= {0.0, 1.0}
-        rows.append(
-            CandidateRow(
-                name=names[j],
-                chosen=j in first,
-                everyone=_describe(values[known], counted),
-                positives=_describe(values[known & positive], counted),
-                negatives=_describe(values[known & ~positive], counted),
-                missing=int((~known).sum()),
-            )
-        )
+    for j in first | dict.fromkeys(range(len(table.names))):
+        name = table.names[j]
+        values = np.asarray(column_of(table.numbers.values, j), np.float64)
+        missing = int(np.isnan(values).sum())
+        levels = table.numbers.levels.get(j)
+        if levels is None:
+            rows.append(_describe_column(name, values, table.y == 1, j in first, missing))
+            continue
+        for number, level in enumerate(levels):
+            has = np.where(np.isnan(values), np.nan, values == number)
+            row = _describe_column(f"{name}={level}", has, table.y == 1, j in first, missing)
+            rows.append(row)
     return rows
+
+
+def _describe_column(
+    name: str, values: Array, positive: Mask, chosen: bool, missing: int
+) -> CandidateRow:
+    known = ~np.isnan(values)
+    counted = set(np.unique(values[known]).tolist()) <= {0.0, 1.0}
+    return CandidateRow(
+        name=name,
+        chosen=chosen,
+        everyone=_describe(values[known], counted),
+        positives=_describe(values[known & positive], counted),
+        negatives=_describe(values[known & ~positive], counted),
+        missing=missing,
+    )
 
 
 def _describe(values: Array, counted: bool) -> str:
@@ -124,8 +137,8 @@ class Evaluation:
         For the chosen columns, and for all candidates.
     validation : ValidationSize, optional
         Rows to validate the model.
-    ratios : ndarray of shape (2, k), optional
-        Ends of the bootstrap's intervals of odds or hazard ratios.
+    effects : list of ColumnEffect
+        Of the chosen columns, with those in bootstrap samples.
     """
 
     fit: FitResult
@@ -141,7 +154,7 @@ class Evaluation:
     size: DevelopmentSize | None
     size_of_all: DevelopmentSize | None
     validation: ValidationSize | None
-    ratios: Array | None
+    effects: list[ColumnEffect]
 
 
 def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation:
@@ -179,8 +192,8 @@ def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation
             curves = rank_curves(scores, table.y == 1, nested.interval.confidence)
         if curves is not None and risks is not None:
             auc = nested.interval.auc
-            size = development_size(auc, risks.share, len(fit.columns))
-            size_of_all = development_size(auc, risks.share, len(table.inputs))
+            size = development_size(auc, risks.share, fit.n_numbers)
+            size_of_all = development_size(auc, risks.share, len(table.names))
             validation = validation_size(log_odds_of(risks.p), auc, risks.share)
     return Evaluation(
         fit=fit,
@@ -196,13 +209,20 @@ def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation
         size=size,
         size_of_all=size_of_all,
         validation=validation,
-        ratios=None if nested is None else bootstrap_ratios(fit, progress),
+        effects=bootstrap_effects(fit, progress),
     )
 
 
 def _correlate(fit: FitResult, chosen: list[str]) -> pd.DataFrame:
-    names = fit.table.columns.tolist()
-    values = {name: dense_column(fit.table.X, names.index(name)) for name in chosen}
+    """Correlate the chosen columns: of text, what its levels count."""
+    values = {}
+    for name in chosen:
+        j = fit.table.names.index(name)
+        column = np.asarray(column_of(fit.table.numbers.values, j), np.float64)
+        encoding = fit.model.encodings_[j]
+        if isinstance(encoding, Levels):
+            column = encoding.basis(column) @ np.array(encoding.coef)
+        values[name] = column
     return pd.DataFrame(values).corr()
 
 

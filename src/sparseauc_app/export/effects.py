@@ -2,8 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from sparseauc.columns import Pieces, Table
 
 from ..column_types import ColumnType, Kind
 from ..scorecard import ScoreCard, Term
@@ -14,46 +17,46 @@ _UNIT = re.compile(r"^(?P<label>.*\S)\s*[(\[](?P<unit>[^()\[\]]+)[)\]]\s*$", re.
 
 @dataclass(frozen=True)
 class Effect:
-    """A column of the file and its terms: it adds the sum of coefficient × value to the score.
-
-    The value of a term is 1 or 0 for a level of text, and for a number above a cut; else the number
-    within limits, or the logarithm of that plus ``log``. A missing value is replaced after that.
+    """A column of the file, and what it adds to the score.
 
     Attributes
     ----------
-    column, label, unit : str
-        The column's name, and the same in two parts; ``unit`` is empty if the name has none.
-    kind : {"number", "boolean", "text"}
+    label, unit : str
+        The column's name in two parts; ``unit`` is empty if the name has none.
     type : ColumnType
-        How its numbers are written, and their range in training.
-    levels : tuple of str
-        Texts of training; without any, no text is unknown.
-    terms : tuple of Term
+        How its values are written, and their range in training.
+    term : Term
     """
 
-    column: str
     label: str
     unit: str
-    kind: Kind
     type: ColumnType
-    levels: tuple[str, ...]
-    terms: tuple[Term, ...]
+    term: Term
 
     @property
-    def choices(self) -> tuple[str, ...]:
-        """Texts to choose from."""
-        return self.levels or tuple(one.level for one in self.terms if one.level is not None)
+    def column(self) -> str:
+        """Name of the column."""
+        return self.term.column
+
+    @property
+    def kind(self) -> Kind:
+        """What its values are."""
+        return "text" if isinstance(self.formula, Table) else self.type.kind
+
+    @property
+    def formula(self) -> Pieces | Table:
+        """How anyone can compute the effect."""
+        return self.term.formula
+
+    @property
+    def levels(self) -> dict[str, float]:
+        """Effect of each text; any other counts as missing."""
+        return dict(self.formula.effects) if isinstance(self.formula, Table) else {}
 
     @property
     def required(self) -> bool:
         """Whether a row without the value has no score."""
-        return any(one.fill is None for one in self.terms)
-
-    @property
-    def fill(self) -> float | None:
-        """What a missing number counts as, if the model fills it in by one."""
-        only = len(self.terms) == 1 and self.terms[0].above is None
-        return self.terms[0].fill_in_units if only and self.kind == "number" else None
+        return bool(np.isnan(self.formula.missing))
 
     @property
     def range_text(self) -> str:
@@ -67,31 +70,35 @@ class Effect:
         """Say what happens if the value is missing."""
         if self.required:
             return "no score"
-        return "as in training" if self.fill is None else f"{self.fill:.4g}"
+        number = self.term.fill if self.kind == "number" else None
+        return "as in training" if number is None else f"{number:.4g}"
 
     def at(self, value: float | str) -> float:
         """Return what the column adds to the score at a value."""
-        numbers = [value if one.level is None else value == one.level for one in self.terms]
-        part = ScoreCard(self.terms, 0.0, "", "", "", ())
-        return float(part.scores(np.array([numbers], np.float64))[0])
+        values: Any = [value]
+        return float(self.formula.at(values)[0])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the formula as JSON can hold it; None where a number has no end, or is missing."""
+        formula = self.formula
+        missing = None if self.required else formula.missing
+        if isinstance(formula, Table):
+            return {"effects": self.levels, "missing": missing}
+        pieces = [[_finite(one.start), one.origin, *one.coef] for one in formula.pieces]
+        ends = {"low": _finite(formula.low), "high": _finite(formula.high)}
+        return {"missing": missing, **ends, "pieces": pieces}
+
+
+def _finite(number: float) -> float | None:
+    return number if np.isfinite(number) else None
 
 
 def effects_of(card: ScoreCard) -> list[Effect]:
     """Return the effects of a card's columns, in the order of its terms."""
     found = []
-    for column in dict.fromkeys(term.column for term in card.terms):
-        terms = tuple(term for term in card.terms if term.column == column)
-        of = card.type_of(terms[0])
-        parts = _UNIT.match(column)
-        found.append(
-            Effect(
-                column=column,
-                label=parts["label"] if parts else column,
-                unit=parts["unit"] if parts else "",
-                kind="text" if terms[0].level is not None else of.kind,
-                type=of,
-                levels=tuple(level.strip() for level in of.levels),
-                terms=terms,
-            )
-        )
+    for term in card.terms:
+        parts = _UNIT.match(term.column)
+        label = parts["label"] if parts else term.column
+        unit = parts["unit"] if parts else ""
+        found.append(Effect(label, unit, card.type_of(term), term))
     return found

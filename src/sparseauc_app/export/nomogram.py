@@ -1,15 +1,16 @@
 """A nomogram: each column's axis of points, their total, and the risk that goes with it."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from sparseauc.columns import Curve, Line, Steps
 from sparseauc.utils.text import shortened
 
 from ..formatting import capitalised
-from ..scorecard import ScoreCard, Term
+from ..scorecard import ScoreCard
 from .effects import Effect, effects_of
 
 # More axes than these are not read by anybody.
@@ -99,19 +100,23 @@ def _risk_axis(card: ScoreCard, base: float, unit: float, largest: float) -> Axi
 def _places(one: Effect) -> list[Place] | None:
     """Values to mark on a column's axis, with their texts; None if the range is unknown."""
     if one.kind == "text":
-        others = () if one.levels else ("other",)
-        return [(text, text) for text in (*one.choices, *others)]
+        return [(text, text) for text in one.levels]
     if one.kind == "boolean":
         return [("no", 0.0), ("yes", 1.0)]
-    cuts = sorted({float(term.above) for term in one.terms if term.above is not None})
-    low = one.type.low
-    high = one.type.high
-    if low is None or high is None:
-        if not all(term.low is not None and term.high is not None for term in one.terms):
-            return None
-        low = float(one.terms[0].low or 0.0)
-        high = float(one.terms[0].high or 0.0)
-    return _places_of_cuts(cuts) if cuts else _places_of_range(low, high, one.terms)
+    encoding = one.term.encoding
+    if isinstance(encoding, Steps) and encoding.cuts:
+        return _places_of_cuts(encoding.cuts)
+    low, high = one.type.low, one.type.high
+    if (low is None or high is None) and isinstance(encoding, Line | Curve):
+        low, high = encoding.low, encoding.high
+    if low is None or high is None or not np.isfinite([low, high]).all():
+        return None
+    places = _places_of_range(low, high)
+    if isinstance(encoding, Curve):  # where it turns, which a round number may miss
+        fine = np.linspace(low, high, 501)
+        effects = one.formula.at(fine)
+        places += [("", float(fine[place])) for place in (effects.argmin(), effects.argmax())]
+    return places
 
 
 def _places_of_cuts(cuts: Sequence[float]) -> list[Place]:
@@ -122,11 +127,8 @@ def _places_of_cuts(cuts: Sequence[float]) -> list[Place]:
     ]
 
 
-def _places_of_range(low: float, high: float, terms: Iterable[Term]) -> list[Place]:
+def _places_of_range(low: float, high: float) -> list[Place]:
     """Round numbers between the ends of the range, and the ends, which have no text."""
-    for term in terms:  # beyond its limits a value has the points of the limit
-        low = low if term.low is None else max(low, term.low)
-        high = high if term.high is None else min(high, term.high)
     ends: list[Place] = [("", low), ("", high)]
     return ends + [(f"{value:.6g}", value) for value in _round_numbers(low, high, 9)]
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from ..column_types import Input
 from ..formatting import auc_text, make_environment
 from ..scorecard import ScoreCard
 from .effects import Effect, effects_of
@@ -63,20 +62,8 @@ def _event_of(card: ScoreCard) -> str:
 
 def _describe(card: ScoreCard, effects: list[Effect], nomogram: Nomogram | None) -> dict[str, Any]:
     """Collect what the script needs to score a row."""
-    terms = [
-        {
-            **asdict(term),
-            "name": term.name,
-            "kind": one.kind,
-            "limits": one.type.limits,
-            "levels": one.levels,
-        }
-        for one in effects
-        for term in one.terms
-    ]
     points = card.summary.get("points")
     return {
-        "terms": terms,
         "intercept": card.intercept,
         "threshold": card.threshold,
         "name": card.score_name.capitalize(),
@@ -89,6 +76,8 @@ def _describe(card: ScoreCard, effects: list[Effect], nomogram: Nomogram | None)
                 "high": one.type.high,
                 "required": one.required,
                 "decimal": one.type.decimal,
+                "limits": one.type.limits,
+                "formula": one.as_dict(),
             }
             for one in effects
         ],
@@ -96,23 +85,11 @@ def _describe(card: ScoreCard, effects: list[Effect], nomogram: Nomogram | None)
         "negative": card.negative,
         "event": _event_of(card),
         "labels": card.times is None,
-        "points": None
-        if not points
-        else {
-            "base": {one.column: _lowest_points(one, points["columns"]) for one in effects},
-            "risk": [[one["above"], one["up_to"]] for one in points["risk"]],
-        },
+        "points": None if not points else [[one["above"], one["up_to"]] for one in points["risk"]],
         "nomogram": None
         if nomogram is None
         else {"least": nomogram.least, "unit": nomogram.unit, "largest": nomogram.largest},
     }
-
-
-def _lowest_points(effect: Effect, classes: list[dict[str, Any]]) -> int:
-    """Add up the points that a column has before any of its terms counts: of the first classes."""
-    names = {Input(term.column, term.level).name for term in effect.terms}
-    first = {one["column"]: one["points"] for one in reversed(classes)}
-    return sum(points for name, points in first.items() if name in names)
 
 
 def _as_json(content: Any) -> Markup:

@@ -1,8 +1,11 @@
 """The score as a function in R, with nothing but base R."""
 
 import math
+from collections.abc import Iterable
 
-from ..scorecard import ScoreCard, Term
+from sparseauc.columns import Pieces
+
+from ..scorecard import ScoreCard
 from .effects import Effect, effects_of
 
 _HELPERS = r"""
@@ -62,14 +65,22 @@ _HELPERS = r"""
     x[new] <- NA
     x
   }
-  is_level <- function(x, level) as.numeric(x == level)
-  is_above <- function(x, cut) as.numeric(x > cut)
-  clip <- function(x, low, high) pmin(pmax(x, low), high)
-  # A missing value is replaced by the fill; an infinite number gives no score.
-  fill <- function(x, value, by) {
-    value[is.na(x)] <- by
-    if (is.numeric(x)) value[is.infinite(x)] <- NA
-    value
+  # The effect of a text; others count as a missing one.
+  of_text <- function(x, levels, effects, missing) {
+    found <- effects[match(x, levels)]
+    found[is.na(found)] <- missing
+    found
+  }
+  # The effect of a number: polynomials, each above its start; an infinite one gives no score.
+  of_number <- function(x, missing, low, high, starts, origins, coefficients) {
+    beyond <- is.infinite(x)
+    x[is.na(x)] <- missing
+    x <- pmin(pmax(x, low), high)
+    place <- findInterval(x, starts, left.open = TRUE)
+    found <- rep(0, length(x))
+    for (j in ncol(coefficients):1) found <- found * (x - origins[place]) + coefficients[place, j]
+    found[beyond | is.na(x)] <- NA
+    found
   }
 """
 
@@ -99,11 +110,12 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     Examples
     --------
     >>> from sparseauc_app.export import to_r
+    >>> from sparseauc.columns import Line
     >>> from sparseauc_app.scorecard import ScoreCard, Term
-    >>> terms = (Term("age", None, 0.5, fill=40.0, low=18.0, high=90.0),)
-    >>> print(to_r(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age",)))[-200:-1])
-      x <- number("age", ".")
-      score <- score + 0.5 * fill(x, clip(x, 18.0, 90.0), 40.0)
+    >>> terms = (Term("age", Line(missing=40.0, coef=(0.5,))),)
+    >>> print(to_r(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age",)))[-233:-1])
+      score <- score + of_number(number("age", "."), 40.0, -Inf, Inf,
+        -Inf, 0.0, matrix(c(0.0, 0.5), 1, byrow = TRUE))
       data.frame(
         score = score,
         label = ifelse(score > 0.0, "yes", "no"),
@@ -124,8 +136,7 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
         f"  score <- rep({_number(card.intercept)}, nrow(data))",
     ]
     for one in effects:
-        for term in one.terms:
-            lines += _write_term(one, term)
+        lines += _write_effect(one)
     lines += ["  data.frame(", f"    {card.score_name} = score,"]
     if card.times is None:
         lines.append(
@@ -140,37 +151,46 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _write_term(one: Effect, term: Term) -> list[str]:
+def _write_effect(one: Effect) -> list[str]:
     read = f"{one.kind}({_text(one.column)}"
     if one.kind == "number":
         read += f", {_text(one.type.decimal or '.')}"
         read += "" if one.type.thousands is None else f", {_text(one.type.thousands)}"
         read += ", limits = TRUE" if one.type.limits else ""
-    if one.levels:
-        read += f", c({', '.join(map(_text, one.levels))})"
-    by = "NA" if term.fill is None else _number(term.fill)
+    formula = one.formula
+    missing = _number(formula.missing)
+    if not isinstance(formula, Pieces):
+        levels = _vector(map(_text, one.levels))
+        effects = _vector(map(_number, one.levels.values()))
+        return [
+            f"  score <- score + of_text({read}, {levels}), {levels},",
+            f"    {effects}, {missing})",
+        ]
+    starts, origins = (
+        _vector(_number(getattr(piece, name)) for piece in formula.pieces)
+        for name in ("start", "origin")
+    )
+    powers = max(len(piece.coef) for piece in formula.pieces)
+    rows = [[*piece.coef, *(0.0,) * (powers - len(piece.coef))] for piece in formula.pieces]
+    coefficients = _vector(_number(coef) for row in rows for coef in row)
+    ends = f"{_number(formula.low)}, {_number(formula.high)}"
     return [
-        f"  x <- {read})",
-        f"  score <- score + {_number(term.coefficient)} * fill(x, {_r_value(term)}, {by})",
+        f"  score <- score + of_number({read}), {missing}, {ends},",
+        f"    {starts}, {origins}, matrix({coefficients}, {len(rows)}, byrow = TRUE))",
     ]
 
 
-def _r_value(term: Term) -> str:
-    if term.level is not None:
-        return f"is_level(x, {_text(term.level)})"
-    if term.above is not None:
-        return f"is_above(x, {_number(term.above)})"
-    value = "x"
-    if term.clips:
-        low = "-Inf" if term.low is None else _number(term.low)
-        high = "Inf" if term.high is None else _number(term.high)
-        value = f"clip(x, {low}, {high})"
-    return value if term.log is None else f"log({value} + {_number(term.log)})"
+def _vector(texts: Iterable[str]) -> str:
+    """Write a vector of R; a single number needs no brackets."""
+    written = [*texts]
+    return written[0] if len(written) == 1 else f"c({', '.join(written)})"
 
 
 def _number(number: float) -> str:
-    if not math.isfinite(number):
-        raise ValueError(f"{number} cannot be written in R")
+    if math.isnan(number):
+        return "NA"
+    if math.isinf(number):
+        return "Inf" if number > 0 else "-Inf"
     text = repr(float(number))
     return f"({text})" if number < 0 else text
 

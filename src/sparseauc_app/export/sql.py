@@ -1,15 +1,20 @@
 """The score and the risk as an SQL query."""
 
 import math
-from collections.abc import Sequence
 
-from ..scorecard import Calibration, ScoreCard, Term
+import numpy as np
+
+from sparseauc.columns import Piece, Pieces
+
+from ..scorecard import Calibration, ScoreCard
 from .effects import Effect, effects_of
 
 _SCORE = "sparseauc_score"
 # The largest number. NaN is greater than all in some databases and comparable to none in others:
 # either way it is not between this and its negative.
 _MOST = "1.7976931348623157e308"
+# Blanks that TRIM leaves.
+_BLANKS = "\t\n\r\u00a0"
 
 
 def to_sql(card: ScoreCard) -> str:
@@ -24,9 +29,8 @@ def to_sql(card: ScoreCard) -> str:
     str
         It adds the columns ``sparseauc_score`` and, where the model is calibrated,
         ``sparseauc_risk``. Names are quoted as the SQL standard does, with double quotes, texts
-        with single ones. NULL, NaN and blank texts are replaced by the value learned in training,
-        or else make the score NULL; so do infinite numbers and texts that training had not, of
-        which ``predict`` would warn.
+        with single ones. NULL, NaN, blank texts and texts that training had not count as missing
+        values did in training, or else make the score NULL, as infinite numbers do.
 
     Raises
     ------
@@ -41,24 +45,18 @@ def to_sql(card: ScoreCard) -> str:
 
     Examples
     --------
+    >>> from sparseauc.columns import Line
     >>> from sparseauc_app.export import to_sql
-    >>> from sparseauc_app.column_types import ColumnType
     >>> from sparseauc_app.scorecard import ScoreCard, Term
-    >>> types = {"sex": ColumnType("text", levels=("f", "m"))}
-    >>> terms = (Term("sex", "m", -0.25),)
-    >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("sex=m",), types=types)))
-    -- Score. Above 0.0 is labelled positive. NULL: a value is missing and not filled in.
-    SELECT my_table.*, (
-      -1.0e0
-      + (-0.25e0) * CASE WHEN TRIM(CAST("sex" AS VARCHAR)) = 'm' THEN 1.0e0
-        WHEN TRIM(CAST("sex" AS VARCHAR)) IN ('f') THEN 0.0e0
-        WHEN TRIM(CAST("sex" AS VARCHAR)) <> '' THEN NULL ELSE NULL END
+    >>> terms = (Term("age", Line(missing=40.0, coef=(-0.25,))),)
+    >>> print(to_sql(ScoreCard(terms, -1.0, "no", "yes", "ill", ("age",)))[-44:])
+    ELSE -10.0e0 END
     ) AS sparseauc_score
     FROM my_table
     """
     lines = [
         _literal(card.intercept),
-        *(f"+ {_sql_term(one, term)}" for one in effects_of(card) for term in one.terms),
+        *(f"+ {_sql_effect(one)}" for one in effects_of(card)),
     ]
     label = "" if card.times else f" Above {card.threshold!r} is labelled positive."
     note = f"-- {card.score_name.capitalize()}.{label} NULL: a value is missing and not filled in."
@@ -87,46 +85,60 @@ def _sql_risk(how: Calibration) -> str:
     return f"1.0e0 / (1.0e0 + EXP(-({within})))"
 
 
-def _sql_term(one: Effect, term: Term) -> str:
+def _sql_effect(one: Effect) -> str:
     name = _quoted(one.column, '"')
-    fill = "NULL" if term.fill is None else _literal(term.fill)
-    if one.kind == "text":
-        value = _sql_indicator(name, str(term.level), one.levels, fill)
-    elif one.kind == "boolean":
-        value = _sql_boolean(name, term, fill)
-    elif one.type.limits:
-        value = _sql_limits(name, one, term, fill)
-    else:
-        given = f"CASE WHEN TRIM(CAST({name} AS VARCHAR)) <> '' THEN {name} END"
-        number = f"CAST({given} AS DOUBLE PRECISION)"
-        # -ABS(NaN) is not less than anything; of infinite numbers it is. Text differs from what it
-        # is cast to where it is not a number and the database does not refuse it.
-        value = (
-            f"CASE WHEN -ABS({number}) < -{_MOST}\n"
-            f"    OR {given} <> {number} THEN NULL\n"
-            f"    WHEN {number} <= {_MOST}\n"
-            f"    THEN {_sql_value(term, number)} ELSE {fill} END"
-        )
-    coefficient = _literal(term.coefficient)
-    return f"({coefficient}) * {value}" if term.coefficient < 0 else f"{coefficient} * {value}"
+    missing = "NULL"
+    if not isinstance(one.formula, Pieces):
+        if not one.required:
+            missing = _literal(one.formula.missing)
+        text = f"CAST({name} AS VARCHAR)"
+        for blank in _BLANKS:
+            text = f"REPLACE({text}, '{blank}', ' ')"
+        levels = [
+            f"WHEN {_quoted(_trimmed(level), chr(39))} THEN {_literal(effect)}"
+            for level, effect in one.levels.items()
+        ]
+        if not levels:
+            return missing
+        return "\n    ".join([f"CASE TRIM({text}) {levels[0]}", *levels[1:], f"ELSE {missing} END"])
+    if not one.required:
+        missing = _literal(float(one.formula.at(np.nan)))
+    if one.kind == "boolean":
+        return _sql_boolean(name, one, missing)
+    if one.type.limits:
+        return _sql_limits(name, one, one.formula, missing)
+    given = f"CASE WHEN TRIM(CAST({name} AS VARCHAR)) <> '' THEN {name} END"
+    number = f"CAST({given} AS DOUBLE PRECISION)"
+    # -ABS(NaN) is not less than anything; of infinite numbers it is. Text differs from what it is
+    # cast to where it is not a number and the database does not refuse it.
+    return (
+        f"CASE WHEN -ABS({number}) < -{_MOST}\n"
+        f"    OR {given} <> {number} THEN NULL\n"
+        f"    WHEN {number} <= {_MOST}\n"
+        f"    THEN {_sql_pieces(one.formula, number)} ELSE {missing} END"
+    )
 
 
-def _sql_boolean(name: str, term: Term, fill: str) -> str:
-    """1 or 0 of true and false in any spelling that databases and text files have."""
+def _trimmed(level: str) -> str:
+    return level.translate(dict.fromkeys(map(ord, _BLANKS), " ")).strip(" ")
+
+
+def _sql_boolean(name: str, one: Effect, missing: str) -> str:
+    """Read true and false in any spelling that databases and text files have."""
     text = f"LOWER(TRIM(CAST({name} AS VARCHAR)))"
     true, false = (
         ", ".join(f"'{one}'" for one in spellings)
         for spellings in (("true", "t", "1", "1.0"), ("false", "f", "0", "0.0"))
     )
-    one, zero = (_sql_value(term, number) for number in ("1.0e0", "0.0e0"))
+    yes, no = (_literal(one.at(value)) for value in (1.0, 0.0))
     return (
-        f"CASE WHEN {text} IN ({true}) THEN {one} WHEN {text} IN ({false}) THEN {zero}\n"
-        f"    WHEN {text} <> '' THEN NULL ELSE {fill} END"
+        f"CASE WHEN {text} IN ({true}) THEN {yes} WHEN {text} IN ({false}) THEN {no}\n"
+        f"    WHEN {text} <> '' THEN NULL ELSE {missing} END"
     )
 
 
-def _sql_limits(name: str, one: Effect, term: Term, fill: str) -> str:
-    """A number written as text, perhaps as a limit such as >5; text without a digit is missing."""
+def _sql_limits(name: str, one: Effect, formula: Pieces, missing: str) -> str:
+    """Read a number from text, perhaps a limit such as >5; without a digit it is missing."""
     if one.type.thousands is not None:
         raise ValueError(
             f"{one.column!r} is text with {one.type.thousands!r} between thousands, which SQL "
@@ -147,8 +159,8 @@ def _sql_limits(name: str, one: Effect, term: Term, fill: str) -> str:
     number = f"CAST(CASE WHEN {skeleton} IN ({skeletons}) THEN {plain} END AS DOUBLE PRECISION)"
     return (
         f"CASE WHEN {skeleton} IN ({skeletons}) AND {skeleton} <> {text}\n"
-        f"    THEN {_sql_value(term, number)}\n"
-        f"    WHEN {skeleton} <> {text} THEN NULL ELSE {fill} END"
+        f"    THEN {_sql_pieces(formula, number)}\n"
+        f"    WHEN {skeleton} <> {text} THEN NULL ELSE {missing} END"
     )
 
 
@@ -164,33 +176,32 @@ def _without_limit(name: str) -> str:
     )
 
 
-def _sql_value(term: Term, number: str) -> str:
-    """The value of a term, given that of its number."""
-    if term.above is not None:
-        return (
-            f"CASE WHEN {number} > {_literal(term.above)} THEN 1.0e0 "
-            f"WHEN {number} IS NULL THEN NULL ELSE 0.0e0 END"
-        )
-    if term.clips:
-        beyond = " ".join(
-            f"WHEN {number} {sign} {_literal(end)} THEN {_literal(end)}"
-            for end, sign in ((term.low, "<"), (term.high, ">"))
-            if end is not None
-        )
-        number = f"CASE {beyond} ELSE {number} END"
-    if term.log is None:
-        return number
-    return f"LN({number} + {_literal(term.log)})" if term.log else f"LN({number})"
+def _sql_pieces(formula: Pieces, number: str) -> str:
+    """Write the effect of a number, NULL of NULL."""
+    parts = [
+        f"WHEN {number} {sign} {_literal(end)} THEN {_literal(float(formula.at(end)))}"
+        for end, sign in ((formula.low, "<="), (formula.high, ">="))
+        if math.isfinite(end)
+    ]
+    first, *others = formula.pieces
+    parts += [
+        f"WHEN {number} > {_literal(one.start)} THEN {_polynomial(one, number)}"
+        for one in reversed(others)
+    ]
+    if not parts:
+        return _polynomial(first, number)
+    if others:  # a constant for the rest would count for NULL too
+        parts.append(f"WHEN {number} IS NULL THEN NULL")
+    return "\n    ".join(["CASE", *parts, f"ELSE {_polynomial(first, number)} END"])
 
 
-def _sql_indicator(name: str, level: str, levels: Sequence[str], fill: str) -> str:
-    text = f"TRIM(CAST({name} AS VARCHAR))"
-    others = ", ".join(_quoted(other, "'") for other in levels if other != level)
-    parts = [f"CASE WHEN {text} = {_quoted(level, chr(39))} THEN 1.0e0"]
-    parts += [f"WHEN {text} IN ({others}) THEN 0.0e0"] if others else []
-    # What training had not would be filled in without a word, 1 for 01 too.
-    parts.append(f"WHEN {text} <> '' THEN {'NULL' if levels else '0.0e0'} ELSE {fill} END")
-    return "\n    ".join(parts)
+def _polynomial(one: Piece, number: str) -> str:
+    """Write a polynomial, by Horner's scheme."""
+    offset = number if one.origin == 0 else f"({number} - ({_literal(one.origin)}))"
+    *lower, found = map(_literal, one.coef)
+    for coef in reversed(lower):
+        found = f"({found}) * {offset} + ({coef})" if coef != "0.0e0" else f"({found}) * {offset}"
+    return found
 
 
 def _quoted(text: str, quote: str) -> str:

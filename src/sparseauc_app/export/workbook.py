@@ -6,16 +6,25 @@ stand in cells of their own, on the sheet "Model", and formulas refer to them.
 
 import io
 import re
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
+
+import numpy as np
+
+from sparseauc.columns import Pieces
 
 from ..column_types import ColumnType
 from ..formatting import capitalised
-from ..scorecard import ScoreCard, Term
+from ..scorecard import ScoreCard
 from .effects import Effect, effects_of
 
-_MODEL = ("Term", "Coefficient", "If missing", "Low", "High", "Above", "Level", "Add before LN")
+# A column has a row for each piece of its effect, a polynomial of the number less the origin, or
+# for each text; what holds for the whole column is in its first row.
+_MODEL = (
+    "Column", "If missing", "Low", "High", "Above", "Origin", "Effect", "Slope", "Square", "Cube",
+    "Text",
+)  # fmt: skip
 # What risks are a function of.
 _LINEAR = {"logit": "log odds", "cloglog": "log cumulative hazard"}
 _ROWS = 200
@@ -53,7 +62,7 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
     try:
         sheets = [book.active, *(book.create_sheet(name) for name in ("Rows", "Model"))]
         sheets[0].title = "Calculator"
-        _write_model(sheets[2], card)
+        _write_model(sheets[2], card, effects)
         _write_calculator(sheets[0], card, effects)
         _write_rows(sheets[1], card, effects, rows)
         if points := card.summary.get("points"):
@@ -67,18 +76,26 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
 
 def _check_lengths(card: ScoreCard, effects: list[Effect]) -> None:
     """Refuse texts that are longer than a formula's may be."""
-    texts = [text for one in effects for text in (*one.levels, *one.choices)]
+    texts = [text for one in effects for text in one.levels]
     for text in (card.positive, card.negative, *texts):
         if len(text) > _LONGEST:
             raise ValueError(f"{text[:40]!r}… is too long for a formula of a workbook")
 
 
-def _write_model(sheet: Any, card: ScoreCard) -> None:
-    """Write the numbers of the model; row i + 2 has term i."""
+def _write_model(sheet: Any, card: ScoreCard, effects: list[Effect]) -> None:
+    """Write the numbers of the model."""
     sheet.append(_MODEL)
-    for term in card.terms:
-        numbers = [term.coefficient, term.fill, term.low, term.high, term.above]
-        _append_texts(sheet, [term.name, *numbers, term.level, term.log])
+    for one in effects:
+        formula = one.formula
+        whole = [one.column, None if one.required else formula.missing, None, None]
+        rows: list[list[Any]] = [[None] * 6 + [of, *[None] * 3, text]
+                                 for text, of in one.levels.items()]  # fmt: skip
+        if isinstance(formula, Pieces):
+            whole[2:] = [_known(formula.low), _known(formula.high)]
+            rows = [[None] * 4 + [_known(piece.start), piece.origin, *piece.coef]
+                    for piece in formula.pieces]  # fmt: skip
+        for place, row in enumerate(rows):
+            _append_texts(sheet, [*whole, *row[4:]] if place == 0 else row)
     how = card.calibration
     after = [("Intercept", card.intercept)]
     if how is not None:
@@ -88,8 +105,19 @@ def _write_model(sheet: Any, card: ScoreCard) -> None:
         ]
     for name, number in after:
         sheet.append([name, number])
-    _widen(sheet, [40, *([24] * 7)])
+    _widen(sheet, [40, *([16] * 9), 24])
     _embolden(sheet, 1)
+
+
+def _known(number: float) -> float | None:
+    return number if np.isfinite(number) else None
+
+
+def _first_rows(effects: list[Effect]) -> list[int]:
+    """Return the row of the model at which each column begins, and last that of the intercept."""
+    pieces = [one.formula.pieces if isinstance(one.formula, Pieces) else one.levels
+              for one in effects]  # fmt: skip
+    return [*accumulate(map(len, pieces), initial=2)]
 
 
 def _append_texts(sheet: Any, row: list[Any]) -> None:
@@ -100,59 +128,76 @@ def _append_texts(sheet: Any, row: list[Any]) -> None:
             cell.data_type = "s"
 
 
-def _parameter(name: str, place: int) -> str:
+def _at(name: str, row: int) -> str:
     """Reference to a number of the model."""
-    return f"Model!${'ABCDEFGH'[_MODEL.index(name)]}${place + 2}"
+    return f"Model!${'ABCDEFGHIJK'[_MODEL.index(name)]}${row}"
 
 
-def _formula_of(one: Effect, term: Term, place: int, cell: str) -> str:
-    """The contribution of a term to the score, from the cell of its column."""
-    at = partial(_parameter, place=place)
-    fill = '""' if term.fill is None else at("If missing")
-    if one.kind == "text":
-        value = _formula_of_level(str(term.level), one.levels, cell, fill)
+def _value_taken(one: Effect, row: int, cell: str) -> str:
+    """What the cell of a column counts as: a number, or a text without blanks around."""
+    formula = one.formula
+    if not isinstance(formula, Pieces):
+        return f'=TRIM(CLEAN(SUBSTITUTE({cell}&"",_xlfn.UNICHAR(160)," ")))'
+    number = cell
+    blank = f'{cell}=""'
+    if one.kind == "boolean":
+        number = f"IF({_is_text(cell, 'TRUE')},1,IF({_is_text(cell, 'FALSE')},0,{cell}))"
+    if one.type.limits:
+        number = _number_of_text(one.type, cell)
+        blank = _has_no_digit(cell)
+    # Adding 0 makes an error of text that is no number; MAX would ignore it.
+    found = f"({number}+0)"
+    if np.isfinite(formula.low):
+        found = f"MAX({found},{_at('Low', row)})"
+    if np.isfinite(formula.high):
+        found = f"MIN({found},{_at('High', row)})"
+    missing = '""' if one.required else _at("If missing", row)
+    return f"=IF({blank},{missing},{found})"
+
+
+def _effect_of(one: Effect, row: int, cell: str, taken: str) -> str:
+    """What a column adds to the score, from its cell and that of what it counts as."""
+    formula = one.formula
+    if not isinstance(formula, Pieces):
+        missing = '""' if one.required else _at("If missing", row)
+        known = [_is_level(text, cell, taken) for text in one.levels]
+        effects = [f"{each}*{_at('Effect', row + j)}" for j, each in enumerate(known)]
+        return f"=IF(OR({','.join(known)}),{'+'.join(effects)},{missing})" if known else missing
+    last = row + len(formula.pieces) - 1
+    if last > row and all(len(piece.coef) == 1 for piece in formula.pieces):
+        above, effect, before = (
+            f"{_at(name, first)}:{_at(name, end).removeprefix('Model!')}"
+            for name, first, end in (
+                ("Above", row + 1, last), ("Effect", row + 1, last), ("Effect", row, last - 1)
+            )
+        )  # fmt: skip
+        found = f"{_at('Effect', row)}+SUMPRODUCT(({taken}>{above})*({effect}-{before}))"
     else:
-        number = cell
-        blank = f'{cell}=""'
-        if one.kind == "boolean":
-            number = f"IF({_is_text(cell, 'TRUE')},1,IF({_is_text(cell, 'FALSE')},0,{cell}))"
-        if one.type.limits:
-            number = _number_of_text(one.type, cell)
-            blank = _has_no_digit(cell)
-        # Adding 0 makes an error of text that is no number; MAX would ignore it.
-        found = f"({number}+0)"
-        if term.above is not None:
-            found = f"IF({found}>{at('Above')},1,0)"
-        if term.low is not None:
-            found = f"MAX({found},{at('Low')})"
-        if term.high is not None:
-            found = f"MIN({found},{at('High')})"
-        if term.log is not None:
-            found = f"LN({found}+{at('Add before LN')})"
-        value = f"IF({blank},{fill},{found})"
-    if term.fill is not None:
-        return f"={at('Coefficient')}*{value}"
-    return f'=IF({value}="","",{at("Coefficient")}*{value})'
+        found = _polynomial(len(formula.pieces[0].coef), row, taken)
+        for j, piece in enumerate(formula.pieces[1:], start=row + 1):
+            then = _polynomial(len(piece.coef), j, taken)
+            found = f"IF({taken}>{_at('Above', j)},{then},{found})"
+    return f'=IF({taken}="","",{found})'
+
+
+def _polynomial(length: int, row: int, taken: str) -> str:
+    """A polynomial of a row of the model, by Horner's scheme."""
+    names = ("Effect", "Slope", "Square", "Cube")[:length]
+    found = _at(names[-1], row)
+    for name in names[-2::-1]:
+        found = f"({found}*({taken}-{_at('Origin', row)})+{_at(name, row)})"
+    return found
 
 
 def _is_text(cell: str, text: str) -> str:
     return f'EXACT(UPPER(TRIM({cell}&"")),"{text}")'
 
 
-def _formula_of_level(own: str, levels: Sequence[str], cell: str, fill: str) -> str:
-    # What training had not would be filled in without a word, 1 for 01 too.
-    unknown = f'IF(TRIM({cell}&"")="",{fill},{"NA()" if levels else 0})'
-    others = [_is_level(level, cell) for level in levels if level != own]
-    if others:
-        unknown = f"IF(OR({','.join(others)}),0,{unknown})"
-    return f"IF({_is_level(own, cell)},1,{unknown})"
-
-
-def _is_level(level: str, cell: str) -> str:
+def _is_level(level: str, cell: str, taken: str) -> str:
     """Whether a text is a level. TRIM joins blanks inside, so that these must be there as well."""
     # By EXACT, since = does not tell upper from lower case.
-    same = f'EXACT(TRIM({cell}&""),{_text(re.sub(" +", " ", level))})'
-    return f"AND({same},ISNUMBER(FIND({_text(level)},{cell})))" if " " in level else same
+    same = f"EXACT({taken},{_text(re.sub(' +', ' ', level.strip()))})"
+    return f"AND({same},ISNUMBER(FIND({_text(level)},{cell})))" if "  " in level else same
 
 
 def _text(text: str) -> str:
@@ -173,10 +218,10 @@ def _has_no_digit(cell: str) -> str:
     return f"NOT(OR({found}))"
 
 
-def _results(card: ScoreCard, n_terms: int, parts: str) -> dict[str, str]:
+def _results(card: ScoreCard, effects: list[Effect], parts: str) -> dict[str, str]:
     """Formulas of the score and what follows from it, given the range of the contributions."""
-    intercept = f"Model!$B${n_terms + 2}"
-    score = f'=IF(COUNT({parts})<{n_terms},"",{intercept}+SUM({parts}))'
+    row = _first_rows(effects)[-1]
+    score = f'=IF(COUNT({parts})<{len(effects)},"",Model!$B${row}+SUM({parts}))'
     found = {"Score": score}
     if card.times is None:
         found["Label"] = (
@@ -184,7 +229,7 @@ def _results(card: ScoreCard, n_terms: int, parts: str) -> dict[str, str]:
             f"{_text(card.negative)}))"
         )
     if card.calibration is not None:
-        linear = f"Model!$B${n_terms + 3}*{{score}}+Model!$B${n_terms + 4}"
+        linear = f"Model!$B${row + 1}*{{score}}+Model!$B${row + 2}"
         risk = f"1/(1+EXP(-({linear})))"
         if card.calibration.link == "cloglog":
             risk = f"1-EXP(-EXP({linear}))"
@@ -211,19 +256,21 @@ def _write_calculator(sheet: Any, card: ScoreCard, effects: list[Effect]) -> Non
                 f'B{row}>{one.type.high!r}),"outside the training range","")))'
             )
     first = sheet.max_row + 2
-    sheet.cell(first, 1).value = "Contribution of each term to the score"
+    for place, text in enumerate(["Contribution of each column to the score", "", "Counts as"], 1):
+        sheet.cell(first, place).value = text
     _embolden(sheet, first)
-    terms = [(one, term) for one in effects for term in one.terms]
-    for place, (one, term) in enumerate(terms):
+    for place, (one, start) in enumerate(zip(effects, _first_rows(effects), strict=False)):
         row = first + 1 + place
         name = sheet.cell(row, 1)
-        name.value = term.name
+        name.value = one.column
         name.data_type = "s"
-        sheet.cell(row, 2).value = _formula_of(one, term, place, cells[one.column])
-    parts = f"$B${first + 1}:$B${first + len(card.terms)}"
-    row = first + len(card.terms) + 2
+        cell = cells[one.column]
+        sheet.cell(row, 2).value = _effect_of(one, start, cell, f"$C${row}")
+        sheet.cell(row, 3).value = _value_taken(one, start, cell)
+    parts = f"$B${first + 1}:$B${first + len(effects)}"
+    row = first + len(effects) + 2
     score = f"$B${row}"
-    for name, formula in _results(card, len(card.terms), parts).items():
+    for name, formula in _results(card, effects, parts).items():
         sheet.cell(row, 1).value = name
         sheet.cell(row, 2).value = formula.replace("{score}", score)
         sheet.cell(row, 2).number_format = "0.0%" if name.startswith("Risk") else "General"
@@ -236,28 +283,27 @@ def _write_calculator(sheet: Any, card: ScoreCard, effects: list[Effect]) -> Non
 def _write_rows(sheet: Any, card: ScoreCard, effects: list[Effect], rows: int) -> None:
     from openpyxl.utils import get_column_letter as letter
 
-    results = _results(card, len(card.terms), "")
-    _append_texts(
-        sheet, [*(one.column for one in effects), *results, *(t.name for t in card.terms)]
-    )
-    places = {one.column: j for j, one in enumerate(effects, start=1)}
+    results = _results(card, effects, "")
+    names = [one.column for one in effects]
+    taken = [f"{name}, counts as" for name in names]
+    _append_texts(sheet, [*names, *results, *(f"{name}, effect" for name in names), *taken])
     start = len(effects) + len(results) + 1
-    terms = [(one, term) for one in effects for term in one.terms]
+    end = start + len(effects)
+    model = _first_rows(effects)
     for row in range(2, rows + 2):
-        for one in effects:
-            _style_input(sheet, f"{letter(places[one.column])}{row}", one)
-        for place, (one, term) in enumerate(terms):
-            cell = f"${letter(places[one.column])}{row}"
-            sheet.cell(row, start + place).value = _formula_of(one, term, place, cell)
-        parts = f"${letter(start)}{row}:${letter(start + len(card.terms) - 1)}{row}"
+        for j, one in enumerate(effects):
+            cell = f"${letter(j + 1)}{row}"
+            _style_input(sheet, cell.removeprefix("$"), one)
+            value = f"${letter(end + j)}{row}"
+            sheet.cell(row, start + j).value = _effect_of(one, model[j], cell, value)
+            sheet.cell(row, end + j).value = _value_taken(one, model[j], cell)
+        parts = f"${letter(start)}{row}:${letter(end - 1)}{row}"
         score = f"${letter(len(effects) + 1)}{row}"
         blank = f"COUNTA($A{row}:${letter(len(effects))}{row})=0"
-        for place, formula in enumerate(
-            _results(card, len(card.terms), parts).values(), len(effects) + 1
-        ):
+        for place, formula in enumerate(_results(card, effects, parts).values(), len(effects) + 1):
             text = formula.replace("{score}", score).removeprefix("=")
             sheet.cell(row, place).value = f'=IF({blank},"",{text})'
-    _widen(sheet, [16] * (start + len(card.terms)))
+    _widen(sheet, [16] * (end + len(effects)))
     _embolden(sheet, 1)
     sheet.freeze_panes = "A2"
 
@@ -282,8 +328,8 @@ def _style_input(sheet: Any, place: str, one: Effect) -> None:
     from openpyxl.worksheet.datavalidation import DataValidation
 
     sheet[place].fill = PatternFill("solid", fgColor="FFF6D6")
-    choices = ",".join(one.choices)
-    if choices and len(choices) < 250 and not any(set(',"') & set(x) for x in one.choices):
+    choices = ",".join(one.levels)
+    if choices and len(choices) < 250 and not any(set(',"') & set(x) for x in one.levels):
         known = [
             check
             for check in sheet.data_validations.dataValidation

@@ -1,5 +1,6 @@
 """The figures of the report on a fit."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -7,13 +8,14 @@ import numpy as np
 
 from sparseauc.metrics import AUCInterval
 from sparseauc.performance import score_bins
-from sparseauc.utils.types import Array
+from sparseauc.utils.arrays import column_of
+from sparseauc.utils.types import Array, Mask
 
+from ..evaluation.bootstrap import ColumnEffect
 from ..evaluation.evaluate import Instability
 from ..evaluation.probabilities import Risks
 from ..evaluation.ranking import RankCurves
 from ..fit_result import FitResult
-from ..reading.columns import dense_column
 from .elements import Figure, Panel, Series
 from .model_words import class_names, words_of
 from .parts import draw_calibration, draw_decision_curve, draw_roc
@@ -26,16 +28,49 @@ _FEW_VALUES = 6
 _ROWS_DRAWN = 120
 
 
+def draw_effects(fit: FitResult, effects: Sequence[ColumnEffect]) -> Figure:
+    """Draw what each chosen column adds to the score, less than at its reference."""
+    names = fit.columns["column"].astype(str).tolist()[:MOST_DRAWN]
+    panels = []
+    for name, one in zip(names, effects, strict=False):
+        j = fit.table.names.index(name)
+        values = np.asarray(column_of(fit.table.numbers.values, j), np.float64)
+        panels.append(_draw_effect(name, one, values[np.isfinite(values)]))
+    samples = max((len(one.samples) for one in effects), default=0)
+    caption = words_of(fit)(
+        "effects", k=fit.k, numbers=fit.n_numbers, most=MOST_DRAWN, samples=samples
+    )
+    return Figure("effects", "The effect of each column", caption, panels)
+
+
+def _draw_effect(name: str, one: ColumnEffect, known: Array) -> Panel:
+    low, high = (None, None) if one.band is None else one.band
+    if one.levels is not None:
+        series = [Series("effect", one.at, one.effect, low, high, style="points")]
+        return Panel(name, "", "effect", series, x_names=one.levels)
+    deciles = np.quantile(known, np.arange(0.1, 0.95, 0.1))
+    foot = np.full(deciles.size, min([*one.effect, *(() if low is None else low)]))
+    series = [
+        Series("effect", one.at, one.effect, low, high),
+        Series("deciles of the rows", deciles, foot, style="points"),
+        Series("reference", [one.reference], [0.0], style="ring"),
+    ]
+    return Panel(name, "value", "effect", series)
+
+
 def draw_columns(fit: FitResult) -> Figure:
     """Each chosen column by class."""
     positive = fit.table.y == 1
     labels = class_names(fit)[::-1]
-    names = fit.table.columns.tolist()
+    names = list(fit.table.names)
+    table = fit.table.numbers
     panels = []
     for name in fit.columns["column"][:MOST_DRAWN]:
-        values = dense_column(fit.table.X, names.index(name))
+        j = names.index(name)
+        values = np.asarray(column_of(table.values, j), np.float64)
         known = np.isfinite(values)
-        panels.append(_draw_column(str(name), values[known], positive[known], labels))
+        levels = table.levels.get(j)
+        panels.append(_draw_column(name, values[known], positive[known], labels, levels))
     caption = words_of(fit)(
         "by_class",
         most=MOST_DRAWN,
@@ -45,9 +80,15 @@ def draw_columns(fit: FitResult) -> Figure:
     return Figure("by-class", "Each column by class", caption, panels)
 
 
-def _draw_column(name: str, values: Array, positive: Any, labels: tuple[str, str]) -> Panel:
+def _draw_column(
+    name: str,
+    values: Array,
+    positive: Mask,
+    labels: tuple[str, str],
+    levels: Sequence[str] | None,
+) -> Panel:
     distinct = np.unique(values)
-    few = distinct.size <= _FEW_VALUES
+    few = levels is not None or distinct.size <= _FEW_VALUES
     if few or min(positive.sum(), (~positive).sum()) == 0:
         edges = np.arange(distinct.size + 1) - 0.5
         values = np.searchsorted(distinct, values).astype(np.float64)
@@ -67,7 +108,8 @@ def _draw_column(name: str, values: Array, positive: Any, labels: tuple[str, str
         # A step reaches to the next edge; the last one returns to zero. Its band is the area below.
         y = np.append(shares, 0.0)
         series.append(Series(label, edges, y, 0 * y, y, style="steps", text=[*text, ""]))
-    ticks = [f"{value:g}" for value in distinct] if few else []
+    ticks = [f"{value:g}" if levels is None else levels[int(value)] for value in distinct]
+    ticks = ticks if few else []
     return Panel(name, "value", "rows of the class, %", series, x_names=ticks)
 
 
@@ -171,7 +213,7 @@ def draw_scores(fit: FitResult) -> Figure:
         f"{name} (n = {mask.sum()}, {100 * np.mean(scores[mask] > threshold):.0f} % above)"
         for name, mask in zip(class_names(fit)[::-1], (~positive, positive), strict=True)
     ]
-    panel = _draw_column("score", scores, positive, (labels[0], labels[1]))
+    panel = _draw_column("score", scores, positive, (labels[0], labels[1]), None)
     top = max(max(series.y) for series in panel.series)
     at = [threshold, threshold]
     line = Series(f"threshold {threshold:.3g}", at, [0, top], style="dashed")

@@ -10,11 +10,10 @@ import pandas as pd
 
 from sparseauc.selection.confidence import NestedScores
 from sparseauc.selection.points import PointScore
-from sparseauc.utils.types import Array
 
 from ..cautions import missing_share
 from ..evaluation.alternatives import WITHIN, Alternatives, Baselines
-from ..evaluation.bootstrap import SAMPLES
+from ..evaluation.bootstrap import ColumnEffect
 from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
 from ..fit_result import FitResult
@@ -25,6 +24,7 @@ from .model_figures import (
     MOST_DRAWN,
     draw_columns,
     draw_curves,
+    draw_effects,
     draw_instability,
     draw_learning,
     draw_risks,
@@ -191,10 +191,14 @@ def _name_of_events(fit: FitResult) -> str:
 
 def _show_columns(evaluation: Evaluation) -> list[Element]:
     fit = evaluation.fit
-    elements: list[Element] = [_list_columns(fit, evaluation.ratios)]
+    elements: list[Element] = [_list_columns(evaluation)]
     if fit.points is not None:
         elements += [_list_points(fit, fit.points), _list_risks(fit, fit.points)]
-    elements += [draw_columns(fit), _list_candidates(evaluation)]
+    elements += [
+        draw_effects(fit, evaluation.effects),
+        draw_columns(fit),
+        _list_candidates(evaluation),
+    ]
     if fit.k > 1:
         elements.append(_list_correlations(evaluation))
     return elements
@@ -225,33 +229,32 @@ def _list_risks(fit: FitResult, score: PointScore) -> Listing:
     return Listing("risk-by-total", "Risk by total of points", caption, shown)
 
 
-def _list_columns(fit: FitResult, ratios: Array | None) -> Listing:
+def _list_columns(evaluation: Evaluation) -> Listing:
+    fit = evaluation.fit
     columns = fit.columns
-    table = fit.table
     about = fit.summary
-    spread = about["distributions"]
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
-    formats = {"Missing, %": ".1f", "SD": ".3g"}
+    if not (columns["kind"] == "line").all():
+        shown["Counts as"] = columns["kind"]
     ratio = next((name for name in ("odds_ratio", "hazard_ratio") if name in columns), None)
     hidden = {"standardised"} if ratio else set()
     if "points" in columns:
         hidden |= WITHOUT_POINTS
+    formats = {"Missing, %": ".1f", "SD": ".3g"}
     for key, (_, form) in HEADINGS.items():
-        if key not in columns or key in hidden:
-            continue
-        name = capitalised(heading_of(key, fit.card.measure))
-        values = columns[key].to_numpy()
-        if form == "%":
-            name = f"{name}, %"
-            values = np.round(100 * values).astype(int)
-        elif "." in form:
-            formats[name] = form.lstrip("+")
-        shown[name] = values
-        if key == ratio and ratios is not None:
-            shown["Bootstrap 95 %"] = [f"{low:.3g}–{high:.3g}" for low, high in ratios.T]
-    deviations = [spread[name]["std"] for name in shown["Column"]]
+        if key in columns and key not in hidden:
+            name = capitalised(heading_of(key, fit.card.measure)) + ", %" * (form == "%")
+            shown[name] = _entries(columns, key, form)
+            formats |= {name: form.lstrip("+")} if "." in form else {}
+    samples = 0
+    if ratio is not None and "points" not in columns:
+        name = f"{capitalised(ratio.replace('_', ' '))}, 25th to 75th percentile"
+        shown[name] = [_ratio_across(one) for one in evaluation.effects]
+        samples = max((len(one.samples) for one in evaluation.effects), default=0)
+    spread = about["distributions"]
+    deviations = [spread[name].get("std", np.nan) for name in shown["Column"]]
     shown.insert(shown.columns.get_loc(f"{fit.card.measure} alone"), "SD", deviations)
-    if table.missing:
+    if fit.table.missing:
         shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
     own = columns["direction"].map({"+": 1, "-": -1, "": 0})
     stability = fit.stability if "frequency" in columns else None
@@ -263,24 +266,31 @@ def _list_columns(fit: FitResult, ratios: Array | None) -> Listing:
         against=columns["column"][own * np.sign(columns["coefficient"]) < 0].tolist(),
     )
     if ratio is not None:
-        samples = 0 if ratios is None else SAMPLES
         about_ratios = words_of(fit)("ratios", ratio=ratio.replace("_", " "), samples=samples)
         caption = f"{caption}\n\n{about_ratios}"
-    shown = _add_references(fit, shown)
     return Listing("short-list", "Columns and coefficients", caption, shown, formats=formats)
 
 
-def _add_references(fit: FitResult, shown: pd.DataFrame) -> pd.DataFrame:
-    """Add below the levels of a text column the one that they count against."""
-    inputs = {(one.column, one.level) for one in fit.table.inputs}
-    levels = {term.name: term for term in fit.card.terms if term.level is not None}
-    of_column = shown["Column"].map({name: term.column for name, term in levels.items()})
-    for term in {term.column: term for term in levels.values()}.values():
-        last = of_column.index[of_column == term.column][-1]
-        for level in fit.card.type_of(term).levels:
-            if (term.column, level) not in inputs:
-                shown.loc[last + 0.5, "Column"] = f"{term.column}={level} (reference)"
-    return shown.sort_index()
+def _entries(columns: pd.DataFrame, key: str, form: str) -> Any:
+    """A column of the short list as it is shown."""
+    values = columns[key].to_numpy()
+    if form == "%":
+        return np.round(100 * values).astype(int)
+    if key == "coefficient":  # of a curve its mean slope, of text a range: neither says much
+        return np.where(columns["kind"] == "line", values, np.nan)
+    return values
+
+
+def _ratio_across(one: ColumnEffect) -> str:
+    """The ratio between the quartiles, with the bootstrap's interval; nothing of text."""
+    if np.isnan(one.across):
+        return ""
+    with np.errstate(over="ignore"):
+        text = f"{np.exp(one.across):.3g}"
+        if one.interval is not None:
+            low, high = np.exp(one.interval)
+            text += f" ({low:.3g}–{high:.3g})"
+    return text
 
 
 def _list_candidates(evaluation: Evaluation) -> Listing:
@@ -302,7 +312,7 @@ def _list_candidates(evaluation: Evaluation) -> Listing:
         }
         for one in shown
     )
-    candidates = len(evaluation.candidates)
+    candidates = len(evaluation.fit.table.names)
     caption = words_of(fit)("table_one", shown=len(shown), candidates=candidates)
     return Listing("table-one", "Table 1: candidates by outcome", caption, frame)
 
@@ -395,9 +405,8 @@ def _show_strata(fit: FitResult, nested: NestedScores) -> list[Element]:
 
 
 def _list_folds(fit: FitResult, nested: NestedScores) -> Listing:
-    together = fit.table.together
-    names = [[*dict.fromkeys(map(together, one.tolist()))] for one in nested.fold_columns]
-    chosen = {*map(together, np.flatnonzero(fit.classifier.coef_[0]).tolist())}
+    names = [fit.table.columns[one].tolist() for one in nested.fold_columns]
+    chosen = {*map(str, fit.columns["column"])}
     frame = pd.DataFrame(
         {
             "Fold": np.arange(len(names)) + 1,

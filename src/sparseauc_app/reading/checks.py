@@ -8,16 +8,18 @@ the user decides.
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from pyarrow import types
 
+from sparseauc.columns.reading import ReadColumns
 from sparseauc.utils.text import listed, quoted
-from sparseauc.utils.types import Mask
+from sparseauc.utils.types import Array, Mask
 
-from ..column_types import Input, Rows
+from ..column_types import Rows
 from .columns import count_distinct
 
 
@@ -66,8 +68,9 @@ _CODES = (-9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999, -1)
 _MOST_ENTRIES = 50_000_000
 
 
-def find_ids(X: Any, inputs: Sequence[Input]) -> list[int]:
+def find_ids(table: ReadColumns, names: Sequence[str]) -> list[str]:
     """Columns of whole numbers that count the rows, or are all different and named like an id."""
+    X = table.values
     if X.shape[0] < 3:
         return []
     # Cheap on the first rows of all columns at once; the few that remain are looked at whole.
@@ -78,9 +81,9 @@ def find_ids(X: Any, inputs: Sequence[Input]) -> list[int]:
     for j in whole.tolist():
         values = np.asarray(X[:, j], np.float64)
         # NaN is not equal to itself.
-        if inputs[j].level is not None or np.any(np.floor(values) != values):
+        if j in table.levels or np.any(np.floor(values) != values):
             continue
-        words = split_words(inputs[j].column)
+        words = split_words(names[j])
         steps = np.diff(values)
         counting = np.all(steps == 1) or (values.size >= 10 and np.all(steps > 0))
         distinct = np.unique(values).size
@@ -88,21 +91,18 @@ def find_ids(X: Any, inputs: Sequence[Input]) -> list[int]:
         if distinct < values.size:  # few values are a category
             known = _SURE_ID_WORDS if distinct > max(20, 0.05 * values.size) else set()
         if counting or words & known:
-            found.append(j)
+            found.append(names[j])
     return found
 
 
-def find_copies(X: Any, inputs: Sequence[Input]) -> dict[str, str]:
-    """Columns of the table that are exact copies of an earlier one, and of which."""
-    parts: dict[str, list[bytes]] = {}
-    for j, one in enumerate(inputs):
-        content = np.ascontiguousarray(X[:, j]) + 0.0  # −0 is 0
-        digest = hashlib.blake2b(content.tobytes(), digest_size=16).digest()
-        parts.setdefault(one.column, []).append(digest)
-    first: dict[tuple[bytes, ...], str] = {}
+def find_copies(table: ReadColumns, names: Sequence[str]) -> dict[str, str]:
+    """Columns that are exact copies of an earlier one, and of which."""
+    first: dict[tuple[bytes, Any], str] = {}
     copies = {}
-    for name, digests in parts.items():
-        earlier = first.setdefault(tuple(digests), name)
+    for j, name in enumerate(names):
+        content = np.ascontiguousarray(table.values[:, j]) + 0.0  # −0 is 0
+        digest = hashlib.blake2b(content.tobytes(), digest_size=16).digest()
+        earlier = first.setdefault((digest, table.levels.get(j)), name)
         if earlier != name:
             copies[name] = earlier
     return copies
@@ -131,16 +131,16 @@ def warn_of_repeated_ids(frame: Any, rows: Rows, aside: Collection[str]) -> list
     return found
 
 
-def warn_of_gaps(gaps: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
+def warn_of_gaps(gaps: Any, positive: Mask) -> list[str]:
     """Warn about columns in which missing values depend on the outcome."""
-    shares = [gaps[mask].mean(axis=0) for mask in (positive, ~positive)]
+    shares = [gaps[mask].mean(axis=0).to_numpy() for mask in (positive, ~positive)]
     sizes = np.count_nonzero(positive), np.count_nonzero(~positive)
     overall = (shares[0] * sizes[0] + shares[1] * sizes[1]) / positive.size
     deviation = np.sqrt(overall * (1 - overall) * (1 / sizes[0] + 1 / sizes[1]))
     apart = np.abs(shares[0] - shares[1])
     # The AUC of "is missing" is halfway from 0.5 to the difference of the two shares.
     told = (0.5 + apart / 2 >= GAP_AUC) & (apart >= GAP_DEVIATIONS * deviation)
-    named = {inputs[j].column: 0.5 + apart[j] / 2 for j in np.flatnonzero(told).tolist()}
+    named = {gaps.columns[j]: 0.5 + apart[j] / 2 for j in np.flatnonzero(told).tolist()}
     if not named:
         return []
     shown = listed([f"{name!r} (AUC {area:.2f})" for name, area in named.items()])
@@ -150,37 +150,38 @@ def warn_of_gaps(gaps: Any, positive: Mask, inputs: Sequence[Input]) -> list[str
     ]
 
 
-def leaking_columns(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
+def leaking_columns(table: ReadColumns, positive: Mask, names: Sequence[str]) -> list[str]:
     """Columns that nearly separate the classes alone or nearly copy the outcome, with the AUC."""
     found = {}
-    for j in _find_suspects(X, positive).tolist():
-        values = np.asarray(X[:, j], np.float64)
+    for j in _find_suspects(table, positive).tolist():
+        values = _as_ordered(table, j, positive)
         known = np.isfinite(values)
         area = _separation(values, positive)
         varies = values[known].size and values[known].std() > 0
         follows = varies and abs(np.corrcoef(values[known], positive[known])[0, 1])
         if area >= LEAK_AUC or (area > 0 and follows >= COPY_CORRELATION):
-            found[inputs[j].name] = area
-    for name, places in _find_levels(inputs).items():
-        told = found.keys() & {inputs[place].name for place in places}
-        if told or len(places) < 2 or 10 * len(places) > X.shape[0]:  # many separate by chance
-            continue
-        which = X[:, places] @ np.arange(1.0, len(places) + 1)
-        known = np.isfinite(which)
-        levels, of_row = np.unique(which[known], return_inverse=True)
-        shares = np.bincount(of_row, positive[known]) / np.bincount(of_row)
-        if levels.size and (area := _separation(shares[of_row], positive[known])) >= LEAK_AUC:
-            found[name] = area
+            found[names[j]] = area
     return [f"{name!r} (AUC {area:.3f})" for name, area in found.items()]
 
 
-def _find_levels(inputs: Sequence[Input]) -> dict[str, list[int]]:
-    """Places of the levels of each text column."""
-    found: dict[str, list[int]] = {}
-    for place, one in enumerate(inputs):
-        if one.level is not None:
-            found.setdefault(one.column, []).append(place)
-    return found
+def _as_ordered(table: ReadColumns, j: int, positive: Mask) -> Array:
+    """Numbers of a column; of texts the share of positives with the same one.
+
+    Texts of many levels separate the classes by chance: they count as missing.
+    """
+    values = np.asarray(table.values[:, j], np.float64)
+    levels = table.levels.get(j)
+    if levels is None:
+        return values
+    if 10 * len(levels) > values.size:
+        return np.full(values.size, np.nan)
+    known = np.isfinite(values)
+    place = values[known].astype(np.int64)
+    counts = np.maximum(np.bincount(place, minlength=len(levels)), 1)
+    shares = np.bincount(place, positive[known], len(levels)) / counts
+    ordered = np.full(values.size, np.nan)
+    ordered[known] = shares[place]
+    return ordered
 
 
 def _separation(values: npt.NDArray[Any], positive: Mask) -> float:
@@ -195,20 +196,21 @@ def _separation(values: npt.NDArray[Any], positive: Mask) -> float:
     return float(max(area, 1.0 - area))
 
 
-def _find_suspects(X: Any, positive: Mask) -> Rows:
+def _find_suspects(table: ReadColumns, positive: Mask) -> Rows:
     """Columns that may leak the outcome, by a cheap first check."""
     rng = np.random.default_rng(0)
     rows = np.concatenate(
         [rng.permutation(np.flatnonzero(mask))[:_LOOK] for mask in (positive, ~positive)]
     )
-    part = X[rows]
-    areas = np.array([_separation(part[:, j], positive[rows]) for j in range(X.shape[1])])
+    part = replace(table, values=table.values[rows])
+    own = positive[rows]
+    areas = np.array([_separation(_as_ordered(part, j, own), own) for j in range(part.shape[1])])
     return np.flatnonzero(areas >= LEAK_AUC - 0.05)
 
 
-def warn_of_leaks(X: Any, positive: Mask, inputs: Sequence[Input]) -> list[str]:
+def warn_of_leaks(table: ReadColumns, positive: Mask, names: Sequence[str]) -> list[str]:
     """Warn about columns that leak the outcome."""
-    leaks = leaking_columns(X, positive, inputs)
+    leaks = leaking_columns(table, positive, names)
     if not leaks:
         return []
     one = len(leaks) == 1
@@ -236,9 +238,9 @@ def find_plain_times(names: Iterable[str]) -> list[str]:
     return [name for name in names if split_words(name) <= _UNITS_OF_TIME]
 
 
-def warn_of_follow_up(target: str, inputs: Sequence[Input]) -> list[str]:
+def warn_of_follow_up(target: str, table: ReadColumns, columns: Sequence[str]) -> list[str]:
     """Warn about columns named like the time of an event, or of anything."""
-    names = dict.fromkeys(one.column for one in inputs if one.level is None)
+    names = [name for j, name in enumerate(columns) if j not in table.levels]
     times = [*dict.fromkeys(find_times(target, names) + find_plain_times(names))]
     if not times:
         return []
@@ -252,14 +254,14 @@ def warn_of_follow_up(target: str, inputs: Sequence[Input]) -> list[str]:
     ]
 
 
-def warn_of_codes(X: Any, inputs: Sequence[Input]) -> list[str]:
+def warn_of_codes(table: ReadColumns, names: Sequence[str]) -> list[str]:
     """Warn about numbers such as -9 or 999 that are repeated beyond all others, as codes are."""
     found = []
     codes = []
-    for j, one in enumerate(inputs):
-        if one.level is not None:
+    for j, name in enumerate(names):
+        if j in table.levels:
             continue
-        values = np.asarray(X[:, j], np.float64)
+        values = np.asarray(table.values[:, j], np.float64)
         coded = np.isin(values, _CODES)
         rest = np.unique(values[np.isfinite(values) & ~coded])
         if not coded.any() or rest.size < 2:
@@ -267,7 +269,7 @@ def warn_of_codes(X: Any, inputs: Sequence[Input]) -> list[str]:
         least = max(2, 0.005 * values.size)
         for code, repeated in zip(*np.unique(values[coded], return_counts=True), strict=True):
             if repeated >= least and _stands_apart(code, rest):
-                found.append(f"{one.column!r} is {code:g} in {repeated} rows")
+                found.append(f"{name!r} is {code:g} in {repeated} rows")
                 codes.append(f"{code:g}")
     if not found:
         return []
@@ -288,8 +290,9 @@ def _stands_apart(code: float, rest: npt.NDArray[np.float64]) -> bool:
     return bool((code < -1 and rest[0] >= 0) or apart > np.diff(rest).max())
 
 
-def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: Rows) -> list[str]:
+def warn_of_repeated_rows(table: ReadColumns, rows: Rows) -> list[str]:
     """Warn about rows that are alike in every column, if that is more than chance."""
+    X = table.values
     if X.size > _MOST_ENTRIES or X.shape[0] < 4:
         return []
     import pandas as pd
@@ -310,7 +313,7 @@ def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: Rows) -> list[s
     repeats = np.flatnonzero(alike.duplicated().to_numpy())
     different = np.delete(X, alike.index[repeats], axis=0)
     pairs = X.shape[0] * (X.shape[0] - 1) / 2
-    if repeats.size < 2 or repeats.size < 10 * pairs * _chance_of_equal_rows(different, inputs):
+    if repeats.size < 2 or repeats.size < 10 * pairs * _chance_of_equal_rows(different):
         return told
     first = alike.index[repeats[0]]
     repeated = alike.iloc[repeats[0]]
@@ -324,19 +327,11 @@ def warn_of_repeated_rows(X: Any, inputs: Sequence[Input], rows: Rows) -> list[s
     ]
 
 
-def _chance_of_equal_rows(X: Any, inputs: Sequence[Input]) -> float:
+def _chance_of_equal_rows(X: Any) -> float:
     """Chance that two rows are equal if the columns of the table were independent."""
     n = X.shape[0]
-    chances: dict[str, float] = {}
-    shares: dict[str, float] = {}
-    for j, one in enumerate(inputs):
-        if one.level is None:
-            counts = np.unique(X[:, j], return_counts=True)[1]
-            chances[one.column] = float(np.sum(counts * (counts - 1))) / max(1, n * (n - 1))
-        else:  # of a column of text, the chance that both rows have the level
-            share = float(np.nanmean(X[:, j]))
-            chances[one.column] = chances.get(one.column, 0.0) + share**2
-            shares[one.column] = shares.get(one.column, 0.0) + share
-    for name, share in shares.items():  # a level without a column of its own
-        chances[name] += (1.0 - share) ** 2
-    return float(np.prod([*chances.values()]))
+    chances = []
+    for column in X.T:
+        counts = np.unique(column, return_counts=True)[1]
+        chances.append(np.sum(counts * (counts - 1)) / max(1, n * (n - 1)))
+    return float(np.prod(chances))

@@ -97,11 +97,6 @@ def texts(column: pa.ChunkedArray, *, strip: bool = True) -> Labels:
     return labels_as_text(column.to_pylist(), strip=strip)
 
 
-def indicator(entries: Labels, level: str) -> Array:
-    """1 where a text is the level, 0 where it is another, NaN where it is missing."""
-    return np.where(is_given(entries), entries == level, np.nan).astype(np.float64)
-
-
 def is_given(entries: Labels) -> Mask:
     """Whether each entry of a column of text is not missing."""
     return np.array([entry is not None for entry in entries], np.bool_)

@@ -1,6 +1,5 @@
-"""Turn the columns of a file into a numeric matrix."""
+"""Turn the columns of a file into a data frame of numbers and texts."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -10,14 +9,13 @@ import numpy.typing as npt
 
 from sparseauc.utils.text import listed, quoted, shortened
 
-from ..column_types import ColumnType, Input, Kind
+from ..column_types import ColumnType, Kind
 from .columns import (
     COMMA,
     POINT,
     Marks,
     both_meanings,
     conventions_of,
-    indicator,
     is_number,
     is_text,
     kind_of,
@@ -28,13 +26,11 @@ from .columns import (
 )
 from .source import DataError, Source
 
-Text = Literal["one-hot", "auto", "drop"]
-Missing = Literal["refuse", "median", "mean", "drop-rows"]
+Text = Literal["auto", "drop"]
+Missing = Literal["refuse", "median", "drop-rows"]
 
-# Text with more levels is not one-hot encoded by default.
+# Text with more levels is left out by default.
 MAX_LEVELS = 20
-# With more levels in all, and on average, columns are not chosen whole: that would take minutes.
-_MOST_WHOLE = 500, 10
 # A text column with this share of numbers was probably meant to be numeric.
 _NEARLY = 0.8
 
@@ -65,19 +61,16 @@ class Rules:
         Columns of related rows, of strata within which rows are compared, and of row identifiers.
     exclude : sequence of str
         Columns to leave out.
-    text : {"auto", "one-hot", "drop"}
-        Text columns: "auto" has each chosen with all its levels or not at all, as one column;
-        "one-hot" has levels chosen one by one. Both leave out dates and text with more than
-        ``max_levels`` levels; "drop" leaves out all of them.
-    whole : bool
-        Unless this is false: "auto" then leaves levels to be chosen one by one.
+    text : {"auto", "drop"}
+        Text columns: each is chosen with all its levels or not at all, as one column. Dates and
+        text with more than ``max_levels`` levels are left out; "drop" leaves out all of them.
     max_levels : int
         Largest number of levels of a text column that is used.
     numeric : sequence of str
         Text columns to read as numbers: ``>2000`` as 2000, text without a digit as missing.
-    missing : {"refuse", "median", "mean", "drop-rows"}
-        Missing values. Imputation is not done here: it is learned from the training rows of each
-        fit.
+    missing : {"refuse", "median", "drop-rows"}
+        Missing values. With "median" a missing number counts as the median of the training rows of
+        each fit, and missing text as a level of its own.
     missing_codes : sequence of str
         Values such as -9 that are read as empty.
     keep : sequence of str
@@ -101,7 +94,6 @@ class Rules:
     numeric: Sequence[str] = ()
     missing_codes: Sequence[str] = ()
     keep: Sequence[str] = ()
-    whole: bool = True
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -123,23 +115,23 @@ class Rules:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """A file's columns as a matrix, with those left out and why, and notes on what was done."""
+    """A file's columns as a frame, with those left out and why, and notes on what was done."""
 
     X: Any
-    inputs: list[Input]
     types: Mapping[str, ColumnType] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
-    whole: Collection[str] = ()  # columns of text that are chosen with all their levels
 
 
 def encode_columns(
     source: Source, aside: Collection[str], rules: Rules, problems: list[DataError]
 ) -> Features:
-    """Make a matrix of all columns but those set aside.
+    """Make a frame of all columns but those set aside.
 
     What is in the way is added to the problems, and the columns concerned are left out.
     """
+    import pandas as pd  # takes a while, and new rows do without it
+
     limited, marks = _read_numeric(source, rules.numeric)
     source = replace(source, frame=limited, marks={**source.marks, **marks})
     _ask_about_marks(source, aside, problems)
@@ -147,58 +139,42 @@ def encode_columns(
     frame = source.frame.select([name for name in source.names if name not in aside])
     kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
     levels, left_out, notes = _choose_levels(source, kinds, rules, problems)
-    few = sum(map(len, levels.values())) <= max(_MOST_WHOLE[0], _MOST_WHOLE[1] * len(levels))
-    rules = replace(rules, whole=min(rules.whole, few))
-    inputs: list[Input] = []
-    values: list[npt.NDArray[Any]] = []
+    values: dict[str, Any] = {}
     types: dict[str, ColumnType] = {}
     inexact: list[str] = []
-    against: dict[str, str | None] = {}
     for name, kind in kinds.items():
         column = frame.column(name)
         if kind in ("number", "boolean"):
             found = numbers(column)
             if loses_digits(column, found, written=name in source.marks):
                 inexact.append(name)
-            inputs.append(Input(name))
-            values.append(found)
+            values[name] = found
             types[name] = _type_of_numbers(kind, found, source.marks.get(name), name in marks)
         elif name in levels:
-            entries = texts(column)
-            shown, against[name] = _levels_encoded(entries, levels[name], rules)
-            inputs += [Input(name, level) for level in shown]
-            values += [indicator(entries, level) for level in shown]
+            values[name] = pd.Categorical(texts(column), levels[name])
             types[name] = ColumnType("text", levels=tuple(levels[name]))
     if inexact:
         problems.append(_refuse_inexact(inexact))
     unused = {name: why for name, why in left_out.items() if kinds[name] != "empty"}
-    notes = [*_note_on_text(against, unused, rules), *notes]
-    _refuse_repeated_names(inputs)
+    notes = [*_note_on_text(levels, unused, rules), *notes]
     float32 = {str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"}
-    X = np.empty((frame.num_rows, len(values)), np.float32 if float32 == {"float"} else np.float64)
-    for j, column in enumerate(values):
-        X[:, j] = column
-    whole = [name for name, level in against.items() if level is not None]
-    return Features(X, inputs, types, left_out, notes, whole)
+    single = np.float32 if float32 == {"float"} else np.float64
+    return Features(_make_frame(values, frame.num_rows, single), types, left_out, notes)
 
 
-def _levels_encoded(
-    entries: npt.NDArray[Any], levels: Sequence[str], rules: Rules
-) -> tuple[Sequence[str], str | None]:
-    """Levels that get a column of their own, and the level that the others count against."""
-    if len(levels) == 2:  # the second says all
-        return levels[1:], levels[0]
-    if rules.text != "auto" or not rules.whole:
-        return levels, None
-    most = max(levels, key=Counter(entries.tolist()).__getitem__)
-    return [level for level in levels if level != most], most
+def _make_frame(values: Mapping[str, Any], n_rows: int, dtype: npt.DTypeLike) -> Any:
+    """Return columns as a frame: numbers of one type, in one array, and texts."""
+    import pandas as pd
 
-
-def _refuse_repeated_names(inputs: Sequence[Input]) -> None:
-    """Refuse levels that would have the name of another column."""
-    for name, count in Counter(column.name for column in inputs).items():
-        if count > 1:
-            raise DataError(f"one-hot encoding gives two columns named {name!r}: rename one")
+    numeric = [name for name, column in values.items() if isinstance(column, np.ndarray)]
+    X = np.empty((n_rows, len(numeric)), dtype, order="F")
+    for j, name in enumerate(numeric):
+        X[:, j] = values[name]
+    frame = pd.DataFrame(X, columns=numeric, copy=False)
+    if len(numeric) < len(values):
+        others = {name: column for name, column in values.items() if name not in frame}
+        frame = pd.concat([frame, pd.DataFrame(others)], axis=1)[[*values]]
+    return frame
 
 
 def _type_of_numbers(
@@ -301,24 +277,18 @@ def _few_levels(
     return levels, unfit
 
 
-def _note_on_text(
-    used: Mapping[str, str | None], left_out: Mapping[str, str], rules: Rules
-) -> list[str]:
+def _note_on_text(used: Collection[str], left_out: Mapping[str, str], rules: Rules) -> list[str]:
     """One sentence on what was done with columns of text."""
     parts = []
-    hints = []
+    hint = ""
     if used:
-        whole = rules.text == "auto" and rules.whole
-        how = "with all their levels or not at all" if whole else "level by level"
-        named = [f"{name!r}" + (f" (against {one!r})" if one else "") for name, one in used.items()]
-        parts.append(f"text columns are chosen {how}: {listed(named)}")
-        hints += ["--text one-hot chooses single levels"] if whole else []
+        parts.append(f"text columns are chosen with all their levels or not at all: {quoted(used)}")
     if left_out:
         named = [f"{name!r} ({why})" for name, why in left_out.items()]
         parts.append(f"text and dates left out: {listed(named, 20)}")
         if any(why.startswith("text with") for why in left_out.values()):
-            hints.append(f"--text {rules.text}:N uses text of up to N levels")
-    return ["; ".join(parts) + (f". {', '.join(hints)}" if hints else "")] if parts else []
+            hint = f". --text {rules.text}:N uses text of up to N levels"
+    return ["; ".join(parts) + hint] if parts else []
 
 
 def _ask_for_numbers(source: Source, names: Sequence[str]) -> DataError:

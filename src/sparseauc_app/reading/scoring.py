@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sparseauc.columns.reading import number_texts
 from sparseauc.utils.text import quoted, shortened
 from sparseauc.utils.types import Array
 
 from ..column_types import ColumnType, Labels
 from .columns import (
     Marks,
-    indicator,
     is_given,
     is_number,
     is_text,
@@ -66,24 +66,23 @@ def compare_columns(card: ScoreCard, values: Array) -> list[ColumnShift]:
     """Compare the columns with their training distribution on the card."""
     before: Mapping[str, Any] = card.summary.get("distributions") or {}
     shifts = []
-    taken = card.as_taken(values)
     for j, term in enumerate(card.terms):
         column = values[:, j]
-        present, entered = (part[~np.isnan(column)] for part in (column, taken[:, j]))
-        known = before.get(term.name)
+        present = column[~np.isnan(column)]
+        known = before.get(term.column)
         shift = None
         moved = False
-        if known is not None and present.size and float(known["std"]) > 0:
-            shift = float((entered.mean() - float(known["mean"])) / float(known["std"]))
+        if known is not None and present.size and float(known.get("std", 0.0)) > 0:
+            shift = float((present.mean() - float(known["mean"])) / float(known["std"]))
             error = np.sqrt(1 / present.size + 1 / max(1, int(known["rows"])))
             moved = bool(abs(shift) > max(MOVED, CERTAIN * error))
         of = card.types.get(term.column)
         outside = 0
-        if term.level is None and of is not None and of.low is not None and of.high is not None:
+        if of is not None and of.low is not None and of.high is not None:
             outside = int(np.count_nonzero((present < of.low) | (present > of.high)))
         shifts.append(
             ColumnShift(
-                name=term.name,
+                name=term.column,
                 missing=1 - present.size / column.size,
                 missing_before=None if known is None else float(known["missing"]),
                 mean_shift=shift,
@@ -102,7 +101,7 @@ FALSE = ("0", "false", "FALSE", "False")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoredRows:
-    """Values of a model's terms in each row, NaN where missing, and scores of the rows."""
+    """Values of a model's columns, of texts numbers of levels, and scores of the rows."""
 
     values: Array
     scores: Array
@@ -117,7 +116,7 @@ def written_columns(card: ScoreCard) -> set[str]:
 
 
 def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
-    """Read the values of the model's terms, and score the rows.
+    """Read the values of the model's columns, and score the rows.
 
     A text file is to be read with ``as_text=written_columns(card)``. Columns that the model does
     not use are ignored, whatever they hold.
@@ -126,17 +125,14 @@ def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
     values = np.zeros((source.n_rows, len(card.terms)))
     notes: list[str] = []
     warnings: list[str] = []
-    told: set[str] = set()
     for j, term in enumerate(card.terms):
         of = card.type_of(term)
         unseen = np.empty(0, object)
         if of.kind == "text":
-            values[:, j], unseen = _read_indicator(source, term, of)
+            values[:, j], unseen = _read_levels(source, term, of.levels)
         else:
             values[:, j] = read_numbers(source, term.column, of)
-        if term.column not in told:
-            told.add(term.column)
-            _tell(values[:, j], term, of, unseen, notes, warnings)
+        _tell(values[:, j], term, of, unseen, notes, warnings)
     infinite = np.flatnonzero(np.isinf(values).any(axis=0)).tolist()
     if infinite:
         named = quoted([card.terms[j].column for j in infinite])
@@ -164,7 +160,7 @@ def _warn_of_units(card: ScoreCard, values: Array) -> list[str]:
 
 
 def _check_present(source: Source, card: ScoreCard) -> None:
-    columns = dict.fromkeys(term.column for term in card.terms)
+    columns = [term.column for term in card.terms]
     absent = [name for name in columns if name not in source.names]
     if len(absent) > 1:
         raise DataError(
@@ -211,8 +207,8 @@ def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
     return pc.if_else(pc.is_null(column), None, true).cast(pa.uint8()) if place < 0 else place
 
 
-def _read_indicator(source: Source, term: Term, of: ColumnType) -> tuple[Array, Labels]:
-    """1 where a column of text is the level, 0 where not, NaN where missing; and texts unseen."""
+def _read_levels(source: Source, term: Term, known: tuple[str, ...]) -> tuple[Array, Labels]:
+    """Numbers of the levels of a column of text, NaN where missing or unseen; and texts unseen."""
     column = source.column(term.column)
     kind = kind_of(column)
     if kind not in ("text", "empty") and not pa.types.is_integer(column.type):
@@ -221,20 +217,18 @@ def _read_indicator(source: Source, term: Term, of: ColumnType) -> tuple[Array, 
             "write it as text"
         )
     entries = texts(column)
-    unseen = np.full(entries.size, None, object)
-    if of.levels:
-        known = [level.strip() for level in of.levels]
-        new = is_given(entries) & ~np.isin(entries.astype(str), known)
-        numbers_of = {float(level): level for level in known if is_number(level)}
-        for entry in [] if is_text(column.type) else entries[new].tolist():
-            if float(entry) in numbers_of:  # 01 has become 1
-                raise DataError(
-                    f"{source.name}: {term.column!r} was text in training, such as "
-                    f"{numbers_of[float(entry)]!r}, but is the number {entry} here: write text"
-                )
-        unseen[new] = entries[new]
-        entries[new] = None
-    return indicator(entries, str(term.level).strip()), unseen
+    levels = tuple(level.strip() for level in known)
+    found = number_texts(entries, levels)
+    new = is_given(entries) & np.isnan(found)
+    numbers_of = {float(level): level for level in levels if is_number(level)}
+    for entry in [] if is_text(column.type) else entries[new].tolist():
+        if float(entry) in numbers_of:  # 01 has become 1
+            raise DataError(
+                f"{source.name}: {term.column!r} was text in training, such as "
+                f"{numbers_of[float(entry)]!r}, but is the number {entry} here: write text"
+            )
+    entries[~new] = None
+    return found, entries
 
 
 def _tell(
@@ -254,8 +248,8 @@ def _tell(
             f"{term.column!r} has levels not seen in training in {rows.size} of {n} rows, first "
             f"{shortened(str(unseen[rows[0]]), 20)!r} in row {rows[0] + 1}: treated as missing"
         )
-    if count and term.fill is not None:
-        by = f" by {term.fill_in_units:.4g}" if (term.level, term.above) == (None, None) else ""
+    if count and not np.isnan(term.formula.missing):
+        by = "" if term.fill is None else f" by {term.fill:.4g}"
         said = f"{term.column!r} is missing in {count} of {n} rows: imputed{by}"
         (warnings if count == n else notes).append(said)
     if of.kind == "number" and of.low is not None and of.high is not None:

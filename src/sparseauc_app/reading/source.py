@@ -129,7 +129,7 @@ def source_of(X: Any, card: ScoreCard | None = None) -> Source:
     if card is None or matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         also = "" if card is None else ", or a matrix of numbers"
         raise DataError(f"X must be a data frame{also}")
-    if any(term.level is not None or term.above is not None for term in card.terms):
+    if any(term.encoding.reads == "text" for term in card.terms):
         raise DataError("the model reads text, or cuts numbers: X must be a data frame")
     if matrix.shape[1] != len(card.columns):
         raise DataError(

@@ -1,12 +1,11 @@
-"""Turn a file into a training table: numeric columns, two classes, missing values settled.
+"""Turn a file into a training table: its columns, two classes, missing values settled.
 
 Whatever would lose or change data is refused unless an option asks for it, and is noted.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,10 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sparseauc.columns.reading import ReadColumns, is_frame
+from sparseauc.columns.reading import read_table as read_frame
+from sparseauc.errors import InputError
 from sparseauc.utils.text import listed, quoted, shortened
 from sparseauc.utils.types import Array
 
-from ..column_types import ColumnType, FollowUp, Input, Labels, Rows
+from ..column_types import ColumnType, FollowUp, Labels, Rows
 from .arrange import empty_codes
 from .checks import (
     find_copies,
@@ -53,10 +55,11 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray of shape (n, d)
-        float32 if all columns were, else float64. NaN only with ``imputation``.
-    inputs : tuple of Input
-        Origin of each column.
+    X : DataFrame of shape (n, d)
+        Numbers and texts as models take them; of :func:`~sparseauc_app.report_model` whatever the
+        model was fitted to. Values are missing only with ``imputation``.
+    names : tuple of str
+        Its columns.
     y : ndarray of shape (n,)
         1 for positive rows, 0 for others; of times to event, 1 for rows with the event.
     target : str
@@ -83,20 +86,19 @@ class Table:
         Values such as -9 that were read as empty.
     missing : dict of str to int
         Number of missing values of each column that has any.
-    imputation : {"median", "mean"}, optional
+    imputation : {"median"}, optional
+        What missing numbers count as; without it, rows with missing values have no score.
     source : str
         Name of the file.
     types : dict of str to ColumnType
         Type of each of the file's columns.
     left_out : dict of str to str
         Columns that were not used, and why.
-    whole : tuple of str
-        Text columns that are chosen with all their levels or not at all.
     notes, warnings : tuple of str
     """
 
     X: Any
-    inputs: tuple[Input, ...]
+    names: tuple[str, ...]
     y: npt.NDArray[np.int64]
     target: str
     negative: str
@@ -111,18 +113,22 @@ class Table:
     ids: str | None = None
     missing_codes: tuple[str, ...] = ()
     missing: dict[str, int] = field(default_factory=dict)
-    imputation: Literal["median", "mean"] | None = None
+    imputation: Literal["median"] | None = None
     source: str = ""
     types: Mapping[str, ColumnType] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
-    whole: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def columns(self) -> npt.NDArray[np.str_]:
-        """Names of the columns of X."""
-        return np.array([column.name for column in self.inputs], np.str_)
+        """Names of the columns."""
+        return np.array(self.names, np.str_)
+
+    @cached_property
+    def numbers(self) -> ReadColumns:
+        """The columns as numbers: of texts those of their levels."""
+        return _as_numbers(self.X)
 
     @property
     def n_within(self) -> int:
@@ -134,15 +140,6 @@ class Table:
         given = {"strata": self.strata, "sample_weight": self.weight}
         return {name: of_rows[rows] for name, of_rows in given.items() if of_rows is not None}
 
-    def together(self, column: int) -> str:
-        """Name what a column of X is chosen with: a whole text column, or itself."""
-        one = self.inputs[column]
-        return one.column if one.column in self.whole else one.name
-
-    def count(self, columns: Iterable[int]) -> int:
-        """Count columns of X as lists do: levels that are chosen together as one."""
-        return len({self.together(column) for column in columns})
-
     @cached_property
     def outcome(self) -> Outcome:
         """Classes or times that rows are ranked by."""
@@ -153,6 +150,16 @@ class Table:
             return Binary(self.y == 1, self.weight, groups=self.groups)
         horizon = self.follow_up.horizon
         return Times(self.times, self.weight, horizon=horizon, groups=self.groups)
+
+
+def _as_numbers(X: Any) -> ReadColumns:
+    """Read a table as models do."""
+    if not is_frame(X):
+        return ReadColumns(X)
+    try:
+        return read_frame(X)
+    except InputError as error:
+        raise DataError(str(error)) from error
 
 
 def training_table(source: Source, rules: Rules) -> Table:
@@ -194,31 +201,31 @@ def training_table(source: Source, rules: Rules) -> Table:
     features = encode_columns(source, aside, rules, problems)
     notes += features.notes
     X = features.X
-    inputs = features.inputs
-    X = X if rows.size == labels.size else X[rows]
-    _refuse_infinite(X, inputs, problems)
-    gaps = np.isnan(X)
-    missing = _count_missing(gaps, inputs)
+    X = X if rows.size == labels.size else X.take(rows)
+    missing = _count_missing(X)
     if missing and rules.missing == "refuse":
         problems.append(_refuse_missing(missing, rows.size))
+    _refuse_infinite(X, problems)
     _raise_all(problems)
-    if not inputs:
+    if X.shape[1] == 0:
         raise _no_columns_error(source, target, features.left_out)
-    if 0 < y.sum() < y.size:
-        warnings += warn_of_gaps(gaps, y == 1, inputs)
-    X, kept = _settle_missing(X, inputs, gaps, rules.missing, missing, notes, warnings)
+    if missing and 0 < y.sum() < y.size:
+        warnings += warn_of_gaps(X.isna(), y == 1)
+    kept = _settle_missing(X, rules.missing, missing, notes, warnings)
+    if kept.size < rows.size:
+        X = X.take(kept)
     y = y[kept]
     rows = rows[kept]
     if followed.times is None or y.sum() < 2:  # rows need not be censored
         _refuse_few_rows(y, classes, target)
     unused = dict(features.left_out)
-    X, inputs = _leave_out_useless(X, inputs, rules, unused, notes)
+    X = _leave_out_useless(X, rules, unused, notes)
     if followed.times is None:
-        warnings += warn_of_leaks(X, y == 1, inputs)
-    warnings += _look_at_rows(source, rules, target, X, inputs, rows)
+        warnings += warn_of_leaks(_as_numbers(X), y == 1, X.columns)
+    warnings += _look_at_rows(source, rules, target, X, rows)
     return Table(
         X=X,
-        inputs=tuple(inputs),
+        names=tuple(map(str, X.columns)),
         y=y,
         target=target,
         negative=names[0],
@@ -233,38 +240,25 @@ def training_table(source: Source, rules: Rules) -> Table:
         ids=rules.ids,
         missing_codes=tuple(rules.missing_codes),
         missing=missing,
-        imputation=rules.missing if rules.missing in ("median", "mean") else None,
+        imputation="median" if rules.missing == "median" else None,
         source=source.name,
         types=features.types,
         left_out=unused,
-        whole=_find_whole(inputs, features.whole),
         notes=tuple(notes),
         warnings=tuple(warnings),
     )
 
 
-def _look_at_rows(
-    source: Source,
-    rules: Rules,
-    target: str,
-    X: Any,
-    inputs: Sequence[Input],
-    rows: Rows,
-) -> list[str]:
+def _look_at_rows(source: Source, rules: Rules, target: str, X: Any, rows: Rows) -> list[str]:
     """Warn of follow-up times, codes for missing values, and rows that belong together."""
-    told = warn_of_follow_up(target, inputs) if rules.time is None else []
-    told += warn_of_codes(X, inputs)
+    table = _as_numbers(X)
+    told = warn_of_follow_up(target, table, X.columns) if rules.time is None else []
+    told += warn_of_codes(table, X.columns)
     if rules.groups is None:
         others = {target, *rules.aside} - {rules.ids}
         told += warn_of_repeated_ids(source.frame, rows, others)
-        told += warn_of_repeated_rows(X, inputs, rows)
+        told += warn_of_repeated_rows(table, rows)
     return told
-
-
-def _find_whole(inputs: Sequence[Input], names: Collection[str]) -> tuple[str, ...]:
-    """Text columns to choose whole of which several levels are columns of the table."""
-    levels = Counter(one.column for one in inputs if one.column in names)
-    return tuple(name for name, count in levels.items() if count > 1)
 
 
 def _find_rows(
@@ -335,11 +329,10 @@ def _refuse_few_rows(y: npt.NDArray[np.int64], classes: Classes, target: str) ->
             )
 
 
-def _count_missing(gaps: Any, inputs: Sequence[Input]) -> dict[str, int]:
-    """Number of missing values of each column of the table that has any, the most first."""
-    counts = gaps.sum(axis=0)
-    holes = [(inputs[j].column, int(counts[j])) for j in np.flatnonzero(counts).tolist()]
-    return dict(sorted(holes, key=lambda hole: -hole[1]))
+def _count_missing(X: Any) -> dict[str, int]:
+    """Number of missing values of each column that has any, the most first."""
+    counts = X.isna().sum()
+    return {name: int(n) for name, n in counts[counts > 0].sort_values(ascending=False).items()}
 
 
 def _show_missing(missing: Mapping[str, int]) -> str:
@@ -356,7 +349,7 @@ def _refuse_missing(missing: Mapping[str, int], rows: int) -> DataError:
     if mostly:
         more = f". More than half of {quoted(mostly)} is missing"
     return DataError(
-        f"missing values in {_show_missing(missing)}. --missing median or mean imputes them, "
+        f"missing values in {_show_missing(missing)}. --missing median imputes them, "
         f"drop-rows drops rows that have any, --exclude leaves out a column{more}",
         options,
     )
@@ -372,19 +365,18 @@ def _raise_all(problems: Sequence[DataError]) -> None:
         raise DataError(f"{len(problems)} problems:{told}", options)
 
 
-def _leave_out_useless(
-    X: Any, inputs: Sequence[Input], rules: Rules, unused: dict[str, str], notes: list[str]
-) -> tuple[Any, list[Input]]:
+def _leave_out_useless(X: Any, rules: Rules, unused: dict[str, str], notes: list[str]) -> Any:
     """X without identifiers and exact copies of columns, which are noted."""
-    ids = [inputs[j].column for j in find_ids(X, inputs) if inputs[j].column not in rules.keep]
+    table = _as_numbers(X)
+    ids = [name for name in find_ids(table, X.columns) if name not in rules.keep]
     copies = {
         name: of
-        for name, of in find_copies(X, inputs).items()
+        for name, of in find_copies(table, X.columns).items()
         if name not in rules.keep and of not in ids and name not in ids
     }
     left = {*ids, *copies}
-    if not left or left >= {one.column for one in inputs}:
-        return X, [*inputs]
+    if not left or len(left) == X.shape[1]:
+        return X
     unused |= dict.fromkeys(ids, "an identifier")
     unused |= {name: f"a copy of {of}" for name, of in copies.items()}
     back = "--limits always_include=NAME brings one back"
@@ -393,8 +385,7 @@ def _leave_out_useless(
     if copies:
         named = listed([f"{name!r} (of {of!r})" for name, of in copies.items()])
         notes.append(f"exact copies of other columns left out: {named}; {back}")
-    places = [j for j, one in enumerate(inputs) if one.column not in left]
-    return X[:, places], [inputs[j] for j in places]
+    return X.drop(columns=[*left])
 
 
 def read_complete_column(
@@ -413,11 +404,9 @@ def read_complete_column(
     return found
 
 
-def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError]) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(X, dtype=np.float64)):
-            return
-    names = [inputs[j].name for j in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
+def _refuse_infinite(X: Any, problems: list[DataError]) -> None:
+    infinite = np.isinf(X.select_dtypes("number")).any()
+    names = infinite.index[infinite].tolist()
     if names:
         problems.append(
             DataError(
@@ -429,20 +418,14 @@ def _refuse_infinite(X: Any, inputs: Sequence[Input], problems: list[DataError])
 
 
 def _settle_missing(
-    X: Any,
-    inputs: list[Input],
-    gaps: Any,
-    rule: Missing,
-    missing: dict[str, int],
-    notes: list[str],
-    warnings: list[str],
-) -> tuple[Any, Rows]:
-    """Apply the rule for missing values; return X and the rows kept."""
+    X: Any, rule: Missing, missing: Mapping[str, int], notes: list[str], warnings: list[str]
+) -> Rows:
+    """Apply the rule for missing values; return the rows kept."""
     rows = np.arange(X.shape[0])
     if not missing:
-        return X, rows
+        return rows
     if rule == "drop-rows":
-        kept = np.flatnonzero(gaps.sum(axis=1) == 0)
+        kept = np.flatnonzero(~X.isna().any(axis=1))
         warnings.append(
             f"{rows.size - kept.size} of {rows.size} rows dropped for missing values in "
             f"{_show_missing(missing)}"
@@ -451,20 +434,17 @@ def _settle_missing(
             raise DataError(
                 f"every row has a missing value: {_show_missing(missing)}. Try --missing median"
             )
-        return X[kept], kept
-    notes += _notes_on_imputation(missing, inputs, rule)
-    return X, rows
+        return kept
+    notes += _notes_on_imputation(X, missing)
+    return rows
 
 
-def _notes_on_imputation(
-    missing: Mapping[str, int], inputs: Sequence[Input], rule: Missing
-) -> Iterator[str]:
-    """Say what replaces missing numbers, and missing text."""
-    texts = {one.column for one in inputs if one.level is not None}
+def _notes_on_imputation(X: Any, missing: Mapping[str, int]) -> Iterator[str]:
+    """Say what missing numbers count as, and missing text."""
+    texts = {*X.select_dtypes("category")}
     by = {
-        f"missing values imputed by the {rule} of the training rows": missing.keys() - texts,
-        "missing text imputed: each level by its "
-        + ("share" if rule == "mean" else "presence or absence in most training rows"): texts,
+        "missing values imputed by the median of the training rows": missing.keys() - texts,
+        "missing text is a level of its own": texts,
     }
     for what, names in by.items():
         held = {name: count for name, count in missing.items() if name in names}

@@ -88,7 +88,7 @@ def test_so_many_points_are_refused(folder):
 
 
 def test_a_suggested_command_replaces_options():
-    given = ["fit", "t.csv", "--text", "one-hot", "--missing=mean", "--exclude", "a"]
+    given = ["fit", "t.csv", "--text", "drop", "--missing=refuse", "--exclude", "a"]
     options = ["--text", "auto", "--missing", "median", "--exclude", "a", "--exclude", "b"]
     assert suggest(given, options) == (
         "sparseauc fit t.csv --exclude a --text auto --missing median --exclude b"

@@ -46,7 +46,7 @@ def test_a_short_list_a_model_and_exit_code_0(table, tmp_path):
     assert f"Written: {out}" in result.stdout
     loaded = load_model(out)
     expected = SparseAUCClassifier(k=2).fit(X, Y)
-    coef = np.array([term.coefficient for term in loaded.terms])
+    coef = np.array([term.encoding.leading_coef for term in loaded.terms])
     slope = coef[0] / expected.coef_[0, 0]  # of the calibration
     assert slope > 0
     np.testing.assert_allclose(coef, slope * expected.coef_[0, :2])
@@ -275,14 +275,14 @@ def test_interrupt_leaves_nothing(tmp_path):
     # A line at the second fit, when kernels are compiled: Numba may swallow a signal before.
     program = (
         "import time, sparseauc_app.fitting as f\n"
-        "original, fits = f._fit_pipeline, []\n"
+        "original, fits = f._fit_model, []\n"
         "def spy(*a):\n"
         "    fits.append(a)\n"
         "    if len(fits) == 2:\n"
         "        print('fitting', flush=True)\n"
         "        time.sleep(60)\n"
         "    return original(*a)\n"
-        "f._fit_pipeline = spy\n"
+        "f._fit_model = spy\n"
         "from sparseauc_app.__main__ import main\n"
         "main()\n"
     )
@@ -308,7 +308,7 @@ def test_an_interrupt_that_a_library_drops_ends_the_command(table):
         "        except KeyboardInterrupt:\n"
         "            print('dropped', flush=True)\n"
         "    time.sleep(60)\n"
-        "f._fit_pipeline = drop\n"
+        "f._fit_model = drop\n"
         "import sparseauc_app.__main__ as m\n"
         "m._PAUSE = 0.2\n"
         "m.main()\n"

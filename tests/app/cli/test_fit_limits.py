@@ -36,7 +36,7 @@ def table(tmp_path):
 
 
 def run(table, *arguments):
-    fixed = ["fit", table, "-t", "outcome", "--positive", "ill", "--text", "one-hot"]
+    fixed = ["fit", table, "-t", "outcome", "--positive", "ill"]
     return CliRunner().invoke(app, [*map(str, fixed), *map(str, arguments)])
 
 
@@ -165,7 +165,7 @@ def test_a_price_list_without_its_heading(table, tmp_path):
 
 
 def test_limits_name_columns_and_do_not_count_them(table, tmp_path):
-    """Spreading text into its levels would move the places of the columns after it."""
+    """Columns that are left out would move the places of those after them."""
     (tmp_path / "l.toml").write_text("exclude = [2]")
     result = run(table, "--limits", tmp_path / "l.toml")
     assert result.exit_code == 3
@@ -176,7 +176,7 @@ def test_limits_name_columns_and_do_not_count_them(table, tmp_path):
     assert "costs has columns by their place" in result.stderr
 
 
-def test_levels_of_a_column_chosen_whole(tmp_path):
+def test_text_is_limited_as_a_whole(tmp_path):
     ward = np.array(["er", "icu", "ward"])[(np.arange(N) + 2 * (RNG.random(N) < 0.5 * Y)) % 3]
     table = tmp_path / "t.csv"
     FRAME.assign(ward=ward).drop(columns="sex").to_csv(table, index=False)
@@ -185,16 +185,13 @@ def test_levels_of_a_column_chosen_whole(tmp_path):
         fixed = ["fit", table, "-t", "outcome", "-k", 3, "--alpha", 1, "--quick", "--json"]
         return CliRunner().invoke(app, [*map(str, fixed), *map(str, limits)])
 
-    for level in ("icu", "er", "ward"):
-        result = fit("--limits", f"exclude=ward={level}")
+    for field in ("exclude", "always_include"):
+        result = fit("--limits", f"{field}=ward=icu")
         assert result.exit_code == 3
-        assert "'ward' is chosen with all its levels, or not at all" in result.output
-    levels = [
-        {one["column"] for one in json.loads(fit(*limit).stdout)["chosen"]}
-        for limit in (("--limits", "always_include=ward"), ("--limits", "always_include=ward=er"))
-    ]
-    assert levels[0] == levels[1]
-    assert len([name for name in levels[0] if name.startswith("ward=")]) == 2
+        assert f"{field}: there is no column 'ward=icu'; did you mean 'ward'?" in result.output
+    for field, held in (("always_include", True), ("exclude", False)):
+        found = json.loads(fit("--limits", f"{field}=ward").stdout)
+        assert ("ward" in {one["column"] for one in found["chosen"]}) == held
     (tmp_path / "c.csv").write_text("name,cost\nward,1\nage,1\ncrp,1\nhb,1\nwbc,1\n")
     result = fit("--limits", tmp_path / "c.csv")
     assert "there is no cost for 'bnp'" in result.output

@@ -51,16 +51,7 @@ def imputing(folder):
     frame = FRAME.copy()
     frame.loc[::4, "a"] = np.nan
     frame.loc[::5, "colour"] = None
-    arguments = (
-        "-k",
-        3,
-        "--missing",
-        "mean",
-        "--text",
-        "one-hot",
-        "--limits",
-        "always_include=colour",
-    )
+    arguments = ("-k", 3, "--missing", "median", "--limits", "always_include=colour")
     return fitted(folder, "imputing.json", frame, *arguments)
 
 
@@ -92,7 +83,7 @@ def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
     frame = FRAME.copy()
     if imputes:
         frame.loc[::4, "a"] = np.nan
-    arguments = ("-k", 3, "--points", 4, "--text", "one-hot", "--missing", "median")
+    arguments = ("-k", 3, "--points", 4, "--missing", "median")
     model = fitted(folder, f"points{imputes}.json", frame, *arguments)
     points = json.loads(model.read_text())["summary"]["points"]
     by_column = pd.DataFrame(points["columns"]).groupby("column")["points"]
@@ -348,7 +339,7 @@ def test_crafted_cards_end_in_one_line(folder, tmp_path):
     model = folder / "whole.json"
     result = run(
         "fit", folder / "table.csv", "-t", "y", "--positive", "ill", "--out", model, "--missing",
-        "mean", "--text", "one-hot", "-k", "1-3",
+        "median", "-k", "1-3",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     places = list(paths(json.loads(model.read_text())))

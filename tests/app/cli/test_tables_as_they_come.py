@@ -65,7 +65,7 @@ def test_rows_are_scored_alike_alone_and_among_others(tmp_path, levels):
     texts = np.where(Y ^ (RNG.random(N) < 0.2), *levels[:2]).astype(object)
     texts[::10] = levels[2]
     text = lines("kind,x,y", texts, X, Y.astype(int))
-    model = fitted(tmp_path, text, "--text", "one-hot", "-k", 3)
+    model = fitted(tmp_path, text, "-k", 2)
     together = [float(row["score"]) for row in predicted(tmp_path, model, text)]
     head, *rows = text.splitlines()
     # One file without the third level, and files of one row each.
@@ -151,7 +151,7 @@ def test_python_scores_as_the_command_by_name(tmp_path):
     frame = pd.DataFrame({"x": X, "kind": kinds, "z": X[::-1], "y": np.where(Y, "ill", "well")})
     frame.loc[3, "x"] = np.nan
     text = frame.to_csv(index=False)
-    model = fitted(tmp_path, text, "--positive", "ill", "--missing", "mean", "-k", 3)
+    model = fitted(tmp_path, text, "--positive", "ill", "--missing", "median", "-k", 3)
     rows = predicted(tmp_path, model, text)
     loaded = load_model(model)
     assert loaded.classes_.tolist() == ["well", "ill"]
@@ -248,11 +248,11 @@ def test_max_levels(tmp_path):
     words = [f"w{i % 30}" for i in range(N)]
     (tmp_path / "t.csv").write_text(lines("word,x,y", words, X, Y.astype(int)))
     arguments = ("fit", tmp_path / "t.csv", "-t", "y", "--quick", "-k", 2, "--alpha", 1, "--json")
-    for how in ("auto", "one-hot"):
-        few = json.loads(run(*arguments, "--text", how).stdout)
-        assert few["left_out"] == {"word": "text with 30 levels"}
-    many = json.loads(run(*arguments, "--text", "one-hot:30").stdout)
-    assert (few["columns_tried"], many["columns_tried"]) == (1, 31)
+    few = json.loads(run(*arguments, "--text", "auto").stdout)
+    assert few["left_out"] == {"word": "text with 30 levels"}
+    many = json.loads(run(*arguments, "--text", "auto:30").stdout)
+    assert (few["columns_tried"], many["columns_tried"]) == (1, 2)
+    assert "word" in {one["column"] for one in many["chosen"]}
 
 
 @pytest.mark.parametrize("kind", ["stdin", "zip", "comments", "header", "xlsx"])
@@ -440,8 +440,8 @@ def test_a_folder_that_may_not_be_entered(tmp_path):
 def test_models_that_cannot_be_exported(tmp_path):
     frame = pd.DataFrame({"": X}).to_numpy()
     nameless = sparseauc.SparseAUCClassifier(k=1).fit(frame, Y)
-    save_model(tmp_path / "z.json", nameless, inputs=[("a\0b", None)])
+    save_model(tmp_path / "z.json", nameless, names=["a\0b"])
     result = run("export", tmp_path / "z.json", "sql")
     assert (result.exit_code, "zero character" in result.stderr) == (4, True)
     with pytest.raises(ValueError, match="not valid Unicode"):
-        save_model(tmp_path / "s.json", nameless, inputs=[("a\ud800", None)])
+        save_model(tmp_path / "s.json", nameless, names=["a\ud800"])

@@ -16,7 +16,7 @@ def folder(tmp_path_factory):
     new.to_csv(folder / "new.csv", index=False)
     result = run(
         "fit", folder / "old.csv", "-t", "sepsis", "--positive", "yes", "--ids", "patient",
-        "--text", "one-hot", "--missing", "median", "-k", 5, "--alpha", 1,
+        "--missing", "median", "-k", 5, "--alpha", 1,
         "--out", folder / "m.json",
     )  # fmt: skip
     assert result.exit_code == 0, result.output

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparseauc_app.reading import DataError, Input, Rules, Source, training_table
+from sparseauc.columns.reading import ReadColumns
+from sparseauc_app.reading import DataError, Rules, Source, training_table
 from sparseauc_app.reading.checks import leaking_columns
 
 RNG = np.random.default_rng(0)
@@ -108,8 +109,7 @@ def test_text_with_few_levels_is_chosen_whole_by_default():
                   day=pa.array(np.arange(N) // 2, pa.int32()).cast(pa.date32()),
                   word=[f"w{i // 2 + 10}" for i in range(N - 4)] + ["w10"] * 4,
                   rules=Rules(target="y", max_levels=12))  # fmt: skip
-    assert ready.columns.tolist() == ["a", "b", "colour=red", "kind=y", "kind=z"]
-    assert ready.whole == ("kind",)
+    assert ready.columns.tolist() == ["a", "b", "colour", "kind"]
     assert ready.left_out == {
         "name": "differs in every row",
         "only": "only 'w'",
@@ -118,36 +118,10 @@ def test_text_with_few_levels_is_chosen_whole_by_default():
     }
     note = ready.notes[-1]
     assert note == (
-        "text columns are chosen with all their levels or not at all: 'colour' (against 'blue'), "
-        "'kind' (against 'x'); text and dates left out: 'name' (differs in every row), 'only' "
-        "(only 'w'), 'day' (a date), 'word' (text with 18 levels). --text one-hot chooses single "
-        "levels, --text auto:N uses text of up to N levels"
+        "text columns are chosen with all their levels or not at all: 'colour', 'kind'; text and "
+        "dates left out: 'name' (differs in every row), 'only' (only 'w'), 'day' (a date), 'word' "
+        "(text with 18 levels). --text auto:N uses text of up to N levels"
     )
-
-
-def test_levels_one_by_one_are_noted():
-    kinds = np.array(["x", "y", "z", "x"] * 10)
-    for rules in (Rules(target="y", text="one-hot"), Rules(target="y", whole=False)):
-        ready = table(kind=kinds, only=["w"] * N, rules=rules)
-        assert ready.notes[-1] == (
-            "text columns are chosen level by level: 'kind'; text and dates left out: 'only' (only "
-            "'w')"
-        )
-        assert ready.whole == ()
-
-
-def test_many_levels_in_all_are_chosen_one_by_one():
-    words = np.array(list("klmnopqrstu"))
-    columns = {f"gene {j}": words[np.arange(N) % 11] for j in range(46)}
-    columns = {name: RNG.permutation(entries) for name, entries in columns.items()}
-    ready = table(columns)
-    assert ready.whole == ()
-    assert len(ready.inputs) == 2 + 11 * 46
-    assert "text columns are chosen level by level" in ready.notes[-1]
-    few = {f"site {j}": words[RNG.integers(2, size=N)] for j in range(6)}
-    assert len(table(columns | few).whole) == 46  # 10 levels on average, and no more
-    del columns["gene 0"]
-    assert len(table(columns).whole) == 45
 
 
 def test_numbers_with_exceptions_are_asked_about():
@@ -158,26 +132,25 @@ def test_numbers_with_exceptions_are_asked_about():
     assert caught.value.options == ("--numeric", "m")
     few = [*map(str, np.arange(N - 1) % 4), "4+"]
     ready = table(m=few)  # which may be codes
-    assert ready.whole == ("m",)
+    assert ready.types["m"].levels == ("0", "1", "2", "3", "4+")
     assert "'m': 39 of 40 values are numbers, 1 are like '4+'; --numeric 'm'" in ready.notes[-1]
 
 
-def test_one_hot():
+def test_text_is_read_by_its_levels():
     two = np.where(np.arange(N) % 2, "red", "blue").tolist()
     three = np.array(["x", "y", "z", "x"] * 10).tolist()
-    ready = table(
-        colour=with_gaps(two, 3),
-        kind=three,
-        rules=Rules(target="y", text="one-hot", missing="mean"),
-    )
-    assert ready.columns.tolist() == ["a", "b", "colour=red", "kind=x", "kind=y", "kind=z"]
+    ready = table(colour=with_gaps(two, 3), kind=three, rules=Rules(target="y", missing="median"))
+    assert ready.columns.tolist() == ["a", "b", "colour", "kind"]
+    assert ready.X["colour"].isna().tolist() == [i == 3 for i in range(N)]
+    assert ready.X["kind"].tolist() == three
+    assert ready.numbers.levels == {2: ("blue", "red"), 3: ("x", "y", "z")}
     expected = np.array([float(word == "red") for word in two])
     expected[3] = np.nan
-    np.testing.assert_array_equal(ready.X[:, 2], expected)
-    np.testing.assert_array_equal(ready.X[:, 5], [float(word == "z") for word in three])
+    np.testing.assert_array_equal(ready.numbers.values[:, 2], expected)
+    np.testing.assert_array_equal(ready.numbers.values[:, 0], ready.X["a"])
     assert ready.missing == {"colour": 1}
-    assert "missing text imputed: each level by its share: 'colour' (1)" in ready.notes
-    assert not any("by the mean" in note for note in ready.notes)
+    assert "missing text is a level of its own: 'colour' (1)" in ready.notes
+    assert not any("by the median" in note for note in ready.notes)
 
 
 def test_text_dropped_or_excluded():
@@ -195,16 +168,10 @@ def test_text_dropped_or_excluded():
         table(word=words, rules=Rules(target="y", exclude=["wurd"]))
 
 
-def test_text_of_many_levels_is_not_one_hot():
-    ready = table(name=[f"p{i % 30}" for i in range(N)], rules=Rules(target="y", text="one-hot"))
+def test_text_of_many_levels_is_left_out():
+    ready = table(name=[f"p{i % 30}" for i in range(N)])
     assert ready.left_out == {"name": "text with 30 levels"}
-    assert ready.notes[-1].endswith("--text one-hot:N uses text of up to N levels")
-
-
-def test_names_that_one_hot_would_give_twice():
-    words = np.array(["u", "v", "w", "u"] * 10)
-    with pytest.raises(DataError, match="two columns named 'k=u'"):
-        table({"k": words, "k=u": BASE["a"]}, rules=Rules(target="y", text="one-hot"))
+    assert ready.notes[-1].endswith("--text auto:N uses text of up to N levels")
 
 
 def test_types_that_are_numbers():
@@ -214,7 +181,7 @@ def test_types_that_are_numbers():
         money=pa.array([None] * N, pa.decimal128(5, 2)).fill_null(0),
         rules=Rules(target="y"),
     )
-    np.testing.assert_array_equal(ready.X[:, 2], Y.astype(float))
+    np.testing.assert_array_equal(ready.X["flag"], Y.astype(float))
     assert ready.columns.tolist() == ["a", "b", "flag", "whole", "money"]
 
 
@@ -223,14 +190,12 @@ def test_dates_and_lists_are_not_numbers():
     lists = pa.array([[1, 2]] * N)
     for column in (dates, lists):
         assert table(c=column).columns.tolist() == ["a", "b"]
-        one_by_one = table(c=column, rules=Rules(target="y", text="one-hot"))
-        assert one_by_one.columns.tolist() == ["a", "b"]
 
 
 def test_float32_stays():
     ready = table(a=BASE["a"].astype(np.float32), b=BASE["b"].astype(np.float32))
-    assert ready.X.dtype == np.float32
-    assert table(a=BASE["a"].astype(np.float32)).X.dtype == np.float64
+    assert ready.numbers.values.dtype == np.float32
+    assert table(a=BASE["a"].astype(np.float32)).numbers.values.dtype == np.float64
 
 
 def test_no_columns_left():
@@ -253,18 +218,16 @@ def test_rows_with_missing_values_dropped():
     gaps = {"a": with_gaps(BASE["a"], 1, 7)}
     rows = table(gaps, rules=Rules(target="y", missing="drop-rows"))
     keep = [i for i in range(N) if i not in (1, 7)]
-    np.testing.assert_array_equal(rows.X[:, 1], BASE["b"][keep])
+    np.testing.assert_array_equal(rows.X["b"], BASE["b"][keep])
     assert rows.y.tolist() == Y[keep].astype(int).tolist()
     assert rows.missing == {"a": 2}
     assert rows.imputation is None
 
 
-@pytest.mark.parametrize("rule", ["median", "mean"])
-def test_values_to_impute_stay_missing_until_the_fit(rule):
-    ready = table(a=with_gaps(BASE["a"], 1), rules=Rules(target="y", missing=rule))
-    assert np.isnan(ready.X[1, 0])
-    assert np.count_nonzero(np.isnan(ready.X)) == 1
-    assert ready.imputation == rule
+def test_values_to_impute_stay_missing_until_the_fit():
+    ready = table(a=with_gaps(BASE["a"], 1), rules=Rules(target="y", missing="median"))
+    assert np.argwhere(ready.X.isna()).tolist() == [[1, 0]]
+    assert ready.imputation == "median"
 
 
 def test_empty_columns_are_left_out():
@@ -445,7 +408,7 @@ def test_a_whole_text_column_may_leak():
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_leaks_of_sparse_as_of_dense_and_as_of_a_loop(seed):
+def test_leaks_as_of_a_loop(seed):
     rng = np.random.default_rng(seed)
     n, d = 60, 8
     positive = rng.random(n) < rng.uniform(0.1, 0.9)
@@ -453,8 +416,7 @@ def test_leaks_of_sparse_as_of_dense_and_as_of_a_loop(seed):
     strength = rng.choice([0.0, 1.0, 8.0], d)
     X = strength * positive[:, None] + rng.normal(size=(n, d)) * rng.choice([0.0, 1.0], d)
     X *= rng.random((n, d)) < rng.choice([0.5, 0.97, 1.0], d)
-    inputs = [Input(f"x{j}") for j in range(d)]
-    found = leaking_columns(X, positive, inputs)
+    found = leaking_columns(ReadColumns(X), positive, [f"x{j}" for j in range(d)])
     expected = []
     for j in range(d):
         pairs = [(a > b) + 0.5 * (a == b) for a in X[positive, j] for b in X[~positive, j]]

@@ -19,30 +19,28 @@ function readNumber(text, limits, decimal) {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare) ? Number(bare) : undefined;
 }
 
-const clipped = (term, x) =>
-  term.low !== null && x < term.low ? term.low : term.high !== null && x > term.high ? term.high : x;
+const clipped = ({ low, high }, x) => (low !== null && x < low ? low : high !== null && x > high ? high : x);
 
-// The value of a term, as the model takes it: null if it is missing and not filled in.
-function valueOf(term, raw) {
-  if (isMissing(raw)) return term.fill;
-  if (term.kind === "text") {
-    const text = String(raw).trim();
-    const unknown = !text || (term.levels.length && !term.levels.includes(text));
-    return unknown ? term.fill : Number(text === term.level);
+// What a column adds to the score: null if the value is needed, or infinite.
+function effectOf({ formula, kind }, raw) {
+  if (kind === "text") {
+    const text = isMissing(raw) ? "" : String(raw).trim();
+    return Object.hasOwn(formula.effects, text) ? formula.effects[text] : formula.missing;
   }
-  const x = Number(raw);
-  if (!Number.isFinite(x)) return null;
-  if (term.above !== null) return Number(x > term.above);
-  return term.log === null ? clipped(term, x) : Math.log(clipped(term, x) + term.log);
+  const given = isMissing(raw) ? formula.missing : Number(raw);
+  if (given === null || !Number.isFinite(given)) return null;
+  const x = clipped(formula, given);
+  const [, origin, ...coef] = formula.pieces.findLast(([start]) => start === null || x > start);
+  return coef.reduceRight((sum, one) => sum * (x - origin) + one, 0);
 }
 
 // The score of a row, an object of values by column; null if there is none.
 function scoreOf(row) {
   let score = MODEL.intercept;
-  for (const term of MODEL.terms) {
-    const value = valueOf(term, row[term.column]);
-    if (value === null) return null;
-    score += term.coefficient * value;
+  for (const one of MODEL.columns) {
+    const effect = effectOf(one, row[one.column]);
+    if (effect === null) return null;
+    score += effect;
   }
   return score;
 }
@@ -61,16 +59,10 @@ const inPercent = (p) => {
 };
 
 // The points of a column: whole ones where the model has them, else those of the nomogram.
-function pointsOf(column, row) {
-  let points = MODEL.points ? MODEL.points.base[column] : 0;
-  for (const term of MODEL.terms) {
-    if (term.column !== column) continue;
-    const value = valueOf(term, row[column]);
-    if (value === null) return null;
-    points += term.coefficient * value;
-  }
+function pointsOf(one, row) {
+  const effect = effectOf(one, row[one.column]);
   const scale = MODEL.nomogram;
-  return MODEL.points || !scale ? points : (points - scale.least[column]) / scale.unit;
+  return effect === null || MODEL.points || !scale ? effect : (effect - scale.least[one.column]) / scale.unit;
 }
 
 function readForm() {
@@ -78,9 +70,8 @@ function readForm() {
   const told = { imputed: [], outside: [], wrong: 0, entered: 0 };
   MODEL.columns.forEach((one, place) => {
     const field = byId("f" + place);
-    const limits = MODEL.terms.some((term) => term.column === one.column && term.limits);
     const missing = field.options ? "missing" in field.selectedOptions[0].dataset : false;
-    let value = one.kind === "number" ? readNumber(field.value, limits, one.decimal) : missing ? null : field.value;
+    let value = one.kind === "number" ? readNumber(field.value, one.limits, one.decimal) : missing ? null : field.value;
     let mark = "";
     if (value === undefined) {
       mark = "Not a number: write 1234.5, without a sign between thousands.";
@@ -114,18 +105,15 @@ function tableRow(kinds, texts) {
 }
 
 function describeValue(one, row) {
-  const terms = MODEL.terms.filter((term) => term.column === one.column);
   const raw = row[one.column];
   if (!isMissing(raw)) {
     if (one.kind === "boolean") return Number(raw) ? "yes" : "no";
     if (one.kind === "text") return String(raw);
-    const value = terms.length === 1 ? clipped(terms[0], Number(raw)) : Number(raw);
+    const value = clipped(one.formula, Number(raw));
     return value !== Number(raw) ? short(value) + " (limit)" : short(raw);
   }
   if (one.required) return "needed";
-  if (one.kind !== "number" || terms.length > 1 || terms[0].above !== null) return "(filled in)";
-  const { fill, log } = terms[0];
-  return short(log === null ? fill : Math.exp(fill) - log) + " (filled in)";
+  return one.kind === "number" ? short(one.formula.missing) + " (filled in)" : "(filled in)";
 }
 
 function mark(group, share) {
@@ -155,7 +143,7 @@ function update() {
     if (told.outside.length) remarks.push("Outside the training range: " + told.outside.join(", ") + ".");
   }
   byId("remarks").textContent = remarks.join(" ");
-  const parts = MODEL.columns.map((one) => pointsOf(one.column, row));
+  const parts = MODEL.columns.map((one) => pointsOf(one, row));
   const digits = MODEL.points ? 6 : MODEL.nomogram ? 3 : 4;
   const write = (x) => (x === null ? "–" : MODEL.nomogram && !MODEL.points ? x.toFixed(1) : String(Number(x.toPrecision(digits)))).replace("-", "\u2212");
   byId("parts").replaceChildren(...MODEL.columns.map((one, place) =>
@@ -164,7 +152,7 @@ function update() {
   byId("total").replaceChildren(tableRow(["th", "td", "td"], ["Total", "", write(total)]));
   if (MODEL.points) {
     [...byId("risks").rows].forEach((line, place) => {
-      const [above, upTo] = MODEL.points.risk[place];
+      const [above, upTo] = MODEL.points[place];
       const here = total !== null && (above === null || total > above) && (upTo === null || total <= upTo);
       if (here) line.setAttribute("aria-current", "true");
       else line.removeAttribute("aria-current");
@@ -179,8 +167,7 @@ function update() {
       const column = group.dataset.column;
       if (column === undefined) mark(group, sum === null ? null : sum / scale.largest);
       else {
-        let part = 0;
-        for (const term of MODEL.terms) if (term.column === column) part += term.coefficient * (valueOf(term, row[column]) ?? NaN);
+        const part = effectOf(MODEL.columns.find((one) => one.column === column), row[column]);
         mark(group, score === null ? null : (part - scale.least[column]) / scale.unit / 100);
       }
     });
