@@ -18,6 +18,7 @@ from sparseauc.columns import (
     Levels,
     Line,
     Pieces,
+    Steps,
     Table,
     encoding_from_dict,
 )
@@ -414,12 +415,33 @@ def read_record(kind: type[Record], content: Mapping[str, Any]) -> Record:
     )
 
 
+def _read_encoding(content: Mapping[str, Any]) -> Encoding:
+    """An encoding of JSON; one whose numbers do not fit together is refused."""
+    encoding = encoding_from_dict(content)
+    hints = get_type_hints(type(encoding))
+    for name, value in content.items():
+        if name != "kind" and value is not None:
+            _read(hints[name], value)
+    fits = len(encoding.coef) == encoding.width
+    if isinstance(encoding, Levels):
+        places = range(max(len(encoding.levels) + encoding.has_missing, 1))
+        fits &= len(encoding.taken_as) == len(encoding.levels) + 1
+        fits &= {*encoding.taken_as} <= {*places} and encoding.against in (-1, *places)
+    if isinstance(encoding, Curve):
+        fits &= len(encoding.knots) == 3
+    if isinstance(encoding, Steps):
+        fits &= list(encoding.cuts) == sorted({*encoding.cuts})
+    if not fits:
+        raise ValueError(f"its {encoding.kind} do not fit together")
+    return encoding
+
+
 def _read(kind: Any, value: Any) -> Any:
     """A value of JSON as an annotated type; anything else is refused."""
     inside = get_args(kind)
     make = kind
     if kind is Encoding:
-        return encoding_from_dict(value)
+        return _read_encoding(value)
     if is_dataclass(kind):
         return read_record(make, value)
     if type(None) in inside:

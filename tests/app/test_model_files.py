@@ -283,3 +283,33 @@ def test_damage_is_refused_or_read(content, tmp_path_factory, places, end):
         return
     for term in loaded.terms:
         assert np.isfinite(term.encoding.coef).all()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"coef": ["\x1b[2J", 0.0]},
+        {"coef": [1.0]},
+        {"coef": [1.0, None]},
+        {"knots": [0.0, 1.0]},
+        {"low": "0"},
+        {"tilt": None},
+        {"kind": "levels"},
+        {"kind": ["curve"]},
+        {"kind": "levels", "levels": ["a"], "taken_as": [0, 7], "coef": [1.0]},
+        {"kind": "levels", "levels": ["a", "b"], "taken_as": [0, 1], "coef": [1.0]},
+        {"kind": "levels", "levels": ["a", "b"], "against": -1, "taken_as": [0, 1, 0], "coef": [1]},
+        {"kind": "levels", "levels": ["a", "b"], "against": 2, "taken_as": [0, 1, 0], "coef": [1]},
+        {"kind": "steps", "cuts": [2.0, 1.0], "coef": [0.0, 1.0, 2.0]},
+    ],
+)
+def test_an_effect_that_does_not_fit_together(tmp_path, changes):
+    model = sparseauc.SparseAUCClassifier(k=1, curves=True).fit(X, y)
+    save_model(tmp_path / "m.json", model)
+    content = json.loads((tmp_path / "m.json").read_text())
+    (term,) = content["terms"]
+    assert term["encoding"]["kind"] == "curve"
+    term["encoding"] = (term["encoding"] if "kind" not in changes else {}) | changes
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match="is damaged"):
+        load_model(tmp_path / "m.json")

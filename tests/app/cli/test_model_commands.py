@@ -66,8 +66,8 @@ def test_a_model_is_used_without_scikit_learn_and_numba(plain, folder):
     FRAME.drop(columns=["y", "colour"]).to_csv(folder / "new.csv", index=False)
     code = (
         "import sys; from typer.testing import CliRunner; from sparseauc_app.cli import app\n"
-        "for words in (['show'], ['export', '--to', 'sql'], ['predict']):\n"
-        f"    words += [{str(plain)!r}] + [{str(folder / 'new.csv')!r}] * (words == ['predict'])\n"
+        f"model, new = {str(plain)!r}, {str(folder / 'new.csv')!r}\n"
+        "for words in (['show', model], ['export', model, 'sql'], ['predict', model, new]):\n"
         "    assert CliRunner().invoke(app, words).exit_code == 0, words\n"
         "print([name for name in ('sklearn', 'numba') if name in sys.modules])"
     )
@@ -91,9 +91,12 @@ def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
     assert by_column.max().max() == 4
     by_hand = np.zeros(N)
     for one in points["columns"]:
-        name, _, level = one["column"].partition("=")
-        values = (frame[name] == level) * 1.0 if level else frame[name]
-        by_hand += one["points"] * in_class(values.fillna(values.median()), one["class"])
+        values = frame[one["column"]]
+        if one["column"] == "colour":
+            by_hand += one["points"] * (values == one["class"])
+        else:
+            middle = np.nanquantile(values, 0.5, method="inverted_cdf")
+            by_hand += one["points"] * in_class(values.fillna(middle), one["class"])
     frame.to_csv(tmp_path / "new.csv", index=False)
     found = scores(run("predict", model, tmp_path / "new.csv"))["total"]
     np.testing.assert_array_equal(found, by_hand)
