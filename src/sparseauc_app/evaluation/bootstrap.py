@@ -2,18 +2,21 @@
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.base import clone
 
 from sparseauc.columns import Encoding, Levels
+from sparseauc.performance import fit_logistic
+from sparseauc.selection.confidence import scores_by
+from sparseauc.survival import ProportionalHazards
 from sparseauc.utils.arrays import column_of
 from sparseauc.utils.types import Array
 
 from ..fit_result import FitResult
 from ..folds import Progress
-from ..models import chooses_by_exchanges, labels_for
+from ..methods import list_of_k
+from ..models import chooses_by_exchanges, labels_for, ridge_of
 
 SAMPLES = 50
 # Seconds that all samples may take, judged by those done.
@@ -74,9 +77,9 @@ def _middle_of(samples: Array) -> Array | None:
 def bootstrap_effects(fit: FitResult, report: Progress = lambda *_: None) -> list[ColumnEffect]:
     """Effects of the chosen columns, in the order of ``fit.columns``.
 
-    Each sample chooses as many columns anew, with the final ridge. Groups are drawn as a whole. A
-    row is drawn by its weight, so that the same one is never in two folds. There are no samples
-    where they would take minutes.
+    Each sample chooses as many columns anew, with the final ridge; its effects are brought to the
+    scale of the model by a regression of all rows on its score. Groups are drawn as a whole. There
+    are no samples where they would take minutes.
     """
     places = [fit.table.names.index(str(name)) for name in fit.columns["column"]]
     found = [_look_at(fit, j) for j in places]
@@ -110,7 +113,7 @@ def _look_at(fit: FitResult, j: int) -> ColumnEffect:
     plain = ColumnEffect(
         at, levels, reference, (low, high), np.zeros(at.size), none, 0.0, np.empty(0)
     )
-    effect, across = _evaluate(encoding, plain, _slope_of(fit.model))
+    effect, across = _evaluate(encoding, plain, _slope_of_model(fit.model))
     return ColumnEffect(**{**vars(plain), "effect": effect, "across": across})
 
 
@@ -126,38 +129,32 @@ def _evaluate(encoding: Encoding | None, where: ColumnEffect, slope: float) -> t
     return slope * (encoding.effect(where.at) - at_reference), float(slope * (high - low))
 
 
-def _slope_of(model: object) -> float:
-    """What the score of a model is multiplied by in logarithms of hazards; 1 of log odds."""
-    hazards = getattr(model, "hazards_", None)
-    return 1.0 if hazards is None else float(hazards.slope)
+def _slope_of(fit: FitResult, scores: Array) -> float:
+    """What scores are multiplied by to be log odds, or logarithms of hazards, of these rows."""
+    table = fit.table
+    if table.times is not None:
+        return float(ProportionalHazards.fit(scores, table.times).slope)
+    return float(fit_logistic(scores, table.y == 1, table.weight)[0])
 
 
 def _refit(fit: FitResult, report: Progress) -> list[tuple[dict[int, Encoding], float]]:
-    """Encodings and slopes of the models of all samples; none where it would take minutes."""
+    """Encodings of the models of all samples, and what brings them to the scale of the model."""
     table = fit.table
-    if fit.nested is None or fit.points is not None or not chooses_by_exchanges(fit.model):
+    model = fit.model
+    if fit.nested is None or fit.points is not None or not chooses_by_exchanges(model):
         return []
-    settings = {
-        "ks": [fit.k],
-        "alphas": [fit.summary["alpha"]],
-        "coefficients": fit.summary["coefficients"],
-        "curves": getattr(fit.model, "curves_", False),
-        # There is nothing to choose; folds are for the calibration alone.
-        "cv": 2,
-    }
-    known_settings = fit.model.get_params()
-    settings = {
-        name: value
-        for name, value in settings.items()
-        if value is not None and name in known_settings
-    }
-    model = clone(fit.model).set_params(**settings)
-    y = labels_for(fit.model, table)
+    limits = model.limits
+    if limits is not None and limits.budget is not None:
+        limits = replace(limits, budget=getattr(model, "budget_", limits.budget))
+    refit = list_of_k(table.outcome, fit.k, ridge_of(model))
+    refit.set_params(limits=limits, curves=getattr(model, "curves_", model.curves))
+    y = labels_for(model, table)
     known = table.known()
     weight = known.pop("sample_weight", np.ones(table.y.size))
     units = np.arange(table.y.size) if table.groups is None else table.groups
     n_units = int(units.max()) + 1
     rng = np.random.default_rng(int(fit.settings.get("seed") or 0))
+    own = _slope_of(fit, np.asarray(fit.training_scores, np.float64))
     found = []
     started = time.perf_counter()
     for sample in range(SAMPLES):
@@ -166,10 +163,18 @@ def _refit(fit: FitResult, report: Progress) -> list[tuple[dict[int, Encoding], 
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of chance, which the fit told
-                model.fit(table.X, y, sample_weight=drawn * weight, **known)
-        except ValueError:  # a class of so few rows that a fold has none
+                refit.fit(table.X, y, sample_weight=drawn * weight, **known)
+        except ValueError:  # of so few rows that the sample lacks a class
             return []
-        found.append((model.encodings_, _slope_of(model)))
+        slope = _slope_of(fit, np.asarray(scores_by(refit, table.X), np.float64))
+        if np.isfinite(slope / own):  # neither score separates the classes
+            found.append((refit.encodings_, slope / own * _slope_of_model(model)))
         if SAMPLES * (time.perf_counter() - started) > _PATIENCE * (sample + 1):
             return []
     return found
+
+
+def _slope_of_model(model: object) -> float:
+    """What the score of a model is multiplied by in logarithms of hazards; 1 of log odds."""
+    hazards = getattr(model, "hazards_", None)
+    return 1.0 if hazards is None else float(hazards.slope)
