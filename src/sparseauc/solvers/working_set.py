@@ -11,7 +11,8 @@ Lists of all lengths are searched in stages. A stage has a *ceiling*, well above
 settles: what is best at more columns leads down to lists that growing does not find. The stages
 are the same whatever lengths are asked for, so the list of k units does not depend on them. In a
 thorough search the first stage settles all lists that people read, and tries to do without each of
-their units in turn.
+their units in turn; lists half as long again are asked for units outside as well, and sweeps lead
+down from this ceiling and from the next.
 """
 
 from __future__ import annotations
@@ -41,14 +42,18 @@ from .restrictions import Restrictions
 _PER_CEILING = 3
 # Columns that join the working set after a check: at least where so many were near, and at most.
 _ADDED = 40, 100
-# A thorough search does without each unit of lists of so many at most, and of lists longer by so
-# many than the first stage settles: what is found there leads down to these.
-_LONGEST_DROPPED = 28
-_BEYOND = 4
-# The first ceiling of a thorough search, and of a quick one; each is half as much again as the one
-# before.
+# The first ceiling of a thorough search, and of a quick one (exchange_optimality).
 _THOROUGH_CEILING = 48
 _QUICK_CEILING = 21
+
+
+def _next_ceiling(ceiling: int) -> int:
+    return -(-3 * ceiling // 2)
+
+
+def _longest_checked(ceiling: int) -> int:
+    """Length of the longest list with which units outside the working set are exchanged."""
+    return 3 * ceiling // 4
 
 
 def stages(k_max: int, *, thorough: bool = True) -> Iterator[tuple[range, int]]:
@@ -58,12 +63,12 @@ def stages(k_max: int, *, thorough: bool = True) -> Iterator[tuple[range, int]]:
         last = ceiling // 2
     else:
         ceiling = _QUICK_CEILING
-        last = 3 * ceiling // 4
+        last = _longest_checked(ceiling)
     yield range(last + 1), ceiling
     while last < k_max:
-        ceiling = -(-3 * ceiling // 2)
+        ceiling = _next_ceiling(ceiling)
         first = last + 1
-        last = 3 * ceiling // 4
+        last = _longest_checked(ceiling)
         yield range(first, last + 1), ceiling
 
 
@@ -183,14 +188,17 @@ class ListSearch(ABC):
         while True:
             longest = self._longest()
             self._exhausted = longest < sizes[-1]
-            lists = [self._list(k) for k in sizes if self.lowest <= k <= longest]
+            first = max(sizes[0], self.lowest)
+            to_check = range(first, min(_longest_checked(ceiling), longest) + 1)
+            lists = [self._list(k) for k in to_check]
             if self._grow_working_set(lists, longest):
                 self._search(ceiling, sizes)
             elif self._escaped or not self._escape(ceiling, sizes):
                 break
             else:
                 self._escaped = True
-        self._lists += [np.sort(units) for units in lists]
+        settled = range(first, min(sizes[-1], longest) + 1)
+        self._lists += [np.sort(self._list(k)) for k in settled]
         self._last = np.inf if self._exhausted else sizes[-1]
 
     def _longest(self) -> int:
@@ -249,18 +257,18 @@ class ListSearch(ABC):
         state = make_state(
             Gram(self._gram.delta[self._columns], self._H),
             self._alpha,
-            ceiling + 1,
+            _next_ceiling(ceiling) + 1,
             self._fixed[units],
             self._sizes[units],
         )
         limits = self._restrictions.kernel_limits(units)
-        found = Found.none(ceiling)
+        found = Found.none(_next_ceiling(ceiling))
         changed: tuple[int, ...] = ()
         if self._found is not None:
             # Go on from what was found up to a lower ceiling, or among fewer units.
             found.take_over(self._found)
             if units.size > self._n_searched:
-                known = np.flatnonzero(found.explained > -np.inf)
+                known = np.flatnonzero(found.explained[: ceiling + 1] > -np.inf)
                 changed = tuple(known[known >= sizes[0]].tolist())
         self._n_searched = units.size
         self.lowest = search(state, limits, found, make_plan(top, changed=changed))
@@ -273,11 +281,12 @@ class ListSearch(ABC):
         found = self._found
         assert found is not None
         before = found.explained.copy()
-        longest = min(_LONGEST_DROPPED, sizes[-1] + _BEYOND) if self._last < 0 else 0
-        dropped = tuple(range(max(sizes[0], 1), longest + 1))
-        top = min(ceiling, self._working_set.size)
+        dropped = tuple(sizes[1:]) if self._last < 0 else ()
+        top, higher = (
+            min(size, self._working_set.size) for size in (ceiling, _next_ceiling(ceiling))
+        )
         paid = self._limits is not None and self._limits.paid
-        plan = make_plan(top, sweep_from=self.lowest, dropped=dropped, paid=paid)
+        plan = make_plan(top, lowest=self.lowest, sweeps=(top, higher), dropped=dropped, paid=paid)
         search(self._state, self._limits, found, plan)
         return bool((found.explained > before).any())
 

@@ -88,7 +88,8 @@ def make_plan(
     top: int,
     *,
     changed: tuple[int, ...] = (),
-    sweep_from: int | None = None,
+    lowest: int = 0,
+    sweeps: tuple[int, ...] = (),
     dropped: tuple[int, ...] = (),
     paid: bool = False,
 ) -> Plan:
@@ -99,10 +100,12 @@ def make_plan(
     top : int
     changed : tuple of int
         Lists of these lengths are settled first, as after units were added.
-    sweep_from : int, optional
-        Length of the shortest list. Then the search begins with a sweep down: it grows to ``top``
-        units at once, and drops one after the other, with exchanges at each stop. This line of
-        search does not start from what was found.
+    lowest : int, default=0
+        Length of the shortest list.
+    sweeps : tuple of int
+        The search begins with sweeps down from lists so long: it grows from the shortest list at
+        once, and drops one unit after the other, with exchanges at each stop. These lines of search
+        do not start from what was found.
     dropped : tuple of int
         Lists whose units are dropped in turn at last, by their lengths, in this order. This leads
         out of lists that only a double exchange would improve.
@@ -114,9 +117,9 @@ def make_plan(
     for k in changed:
         # What was settled last has one unit less, and needs fewer exchanges.
         first += [(_CURRENT, k, _ALL), (k, k, _ALL)]
-    if sweep_from is not None:
-        first.append((sweep_from, top, _ALL))
-        first += [(_DOWN, size, _ALL) for size in range(top - 1, sweep_from - 1, -1)]
+    for most in sweeps:
+        first.append((lowest, most, _ALL))
+        first += [(_DOWN, size, _ALL) for size in range(most - 1, lowest - 1, -1)]
     longer = [(k, k + 1, _ALL) for k in range(top)]
     shorter = [(k, k - 1, _ALL) for k in range(top, 0, -1)]
     passes = [first, longer + shorter]
