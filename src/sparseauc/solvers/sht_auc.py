@@ -411,10 +411,12 @@ class TrainingSet:
     def split(self, scores: Array) -> tuple[float, float]:
         """Return w·δ and the sum of the variances of the classes, from the scores of all rows."""
         with np.errstate(over="ignore", invalid="ignore"):
-            on_positive = self._share @ (scores * self.positive)
-            on_negative = self._share @ (scores * ~self.positive)
-            deviations = scores - np.where(self.positive, on_positive, on_negative)
-            return float(on_negative - on_positive), float(self._share @ deviations**2)
+            on_positive = self._share @ np.where(self.positive, scores, 0.0)
+            on_negative = self._share @ np.where(self.positive, 0.0, scores)
+            squares = np.where(self.positive, on_positive, on_negative)
+            np.subtract(scores, squares, out=squares)
+            np.square(squares, out=squares)
+            return float(on_negative - on_positive), float(self._share @ squares)
 
 
 def default_batch_size(positive: Mask, weight: Array) -> int:
