@@ -64,7 +64,7 @@ def test_storages_and_precisions_agree(outbreak):
 def test_same_seed_same_answer_and_warm_start(outbreak):
     X, y = outbreak
     estimator = SHTAUCClassifier(k=5, random_state=0)
-    model = clone(estimator).set_params(max_epochs=4, tol=0.0)
+    model = clone(estimator).set_params(max_epochs=4, tol=0.0, batch_size=64)
     np.testing.assert_array_equal(clone(model).fit(X, y).coef_, clone(model).fit(X, y).coef_)
     warm = clone(model).set_params(warm_start=True).fit(X, y)
     first = warm.coef_.copy()
