@@ -161,6 +161,14 @@ def test_shipped_kernels_are_found(shipped, folder, climb, caplog):
     assert caplog.messages == []
 
 
+@pytest.mark.parametrize("damage", [lambda old: old[:100], lambda old: b"", lambda old: old + b"1"])
+def test_a_damaged_shipped_kernel_is_compiled_here(shipped, folder, climb, damage):
+    for path in shipped.glob("*.nbc"):
+        path.write_bytes(damage(path.read_bytes()))
+    assert climb(4) == (11, 0)
+    assert len(list(folder.iterdir())) == 2
+
+
 def test_a_kernel_that_is_not_shipped(shipped, folder, climb, caplog):
     with caplog.at_level(logging.WARNING):
         assert climb(4.0) == (11.0, 0)
