@@ -1,47 +1,56 @@
-"""Kernels that only kernels call, to be called by tests."""
-
-import numba
+"""Kernels that only kernels call, to be called by tests, and kept as those of the library are."""
 
 from sparseauc.solvers.exchange import groups, moves, state, sweeps
+from sparseauc.solvers.exchange.state import Reference
+from sparseauc.utils.jit import kernel
 
 TILE = sweeps.TILE
+# By names of their own, as the name of a file of a kernel says what it is compiled from.
+_exchange = sweeps.exchange
+_move_to = sweeps.move_to
+_refactorise = sweeps.refactorise
+_explained = state.explained
+_join_gains = groups.join_gains
+_best_join = moves.best_join
+_best_leave = moves.best_leave
+_look = moves.look
 
 
-@numba.njit
+@kernel
 def exchange(s, position, unit):
-    sweeps.exchange(state.Reference(*s), None, position, unit)
+    _exchange(Reference(*s), None, position, unit)
 
 
-@numba.njit
+@kernel
 def move_to(s, units):
-    sweeps.move_to(state.Reference(*s), None, units)
+    _move_to(Reference(*s), None, units)
 
 
-@numba.njit
+@kernel
 def refactorise(s):
-    sweeps.refactorise(state.Reference(*s))
+    _refactorise(Reference(*s))
 
 
-@numba.njit
+@kernel
 def explained(s):
-    return state.explained(state.Reference(*s))
+    return _explained(Reference(*s))
 
 
-@numba.njit
+@kernel
 def join_gains(s):
-    return groups.join_gains(state.Reference(*s))
+    return _join_gains(Reference(*s))
 
 
-@numba.njit
+@kernel
 def best_join(s):
-    return moves.best_join(state.Reference(*s), None)
+    return _best_join(Reference(*s), None)
 
 
-@numba.njit
+@kernel
 def best_leave(s):
-    return moves.best_leave(state.Reference(*s), None)
+    return _best_leave(Reference(*s), None)
 
 
-@numba.njit
+@kernel
 def look(s, least):
-    return moves.look(state.Reference(*s), None, least)
+    return _look(Reference(*s), None, least)
