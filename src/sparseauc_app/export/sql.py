@@ -13,8 +13,6 @@ _SCORE = "sparseauc_score"
 # The largest number. NaN is greater than all in some databases and comparable to none in others:
 # either way it is not between this and its negative.
 _MOST = "1.7976931348623157e308"
-# Blanks that TRIM leaves.
-_BLANKS = "\t\n\r\u00a0"
 
 
 def to_sql(card: ScoreCard) -> str:
@@ -39,7 +37,8 @@ def to_sql(card: ScoreCard) -> str:
 
     Notes
     -----
-    Texts that are no numbers make the score NULL, or stop databases that refuse to cast them.
+    Texts that are no numbers make the score NULL, or stop databases that refuse to cast them. Of
+    the blanks around a text SQL leaves out spaces only; with a tab it is one that training had not.
     SQLite takes a double-quoted name that is no column for a text: check that the columns are
     there. MySQL needs ``ANSI_QUOTES``.
 
@@ -91,16 +90,15 @@ def _sql_effect(one: Effect) -> str:
     if not isinstance(one.formula, Pieces):
         if not one.required:
             missing = _literal(one.formula.missing)
-        text = f"CAST({name} AS VARCHAR)"
-        for blank in _BLANKS:
-            text = f"REPLACE({text}, '{blank}', ' ')"
         levels = [
-            f"WHEN {_quoted(_trimmed(level), chr(39))} THEN {_literal(effect)}"
+            f"WHEN {_quoted(level, chr(39))} THEN {_literal(effect)}"
             for level, effect in one.levels.items()
         ]
         if not levels:
             return missing
-        return "\n    ".join([f"CASE TRIM({text}) {levels[0]}", *levels[1:], f"ELSE {missing} END"])
+        return "\n    ".join(
+            [f"CASE TRIM(CAST({name} AS VARCHAR)) {levels[0]}", *levels[1:], f"ELSE {missing} END"]
+        )
     if not one.required:
         missing = _literal(float(one.formula.at(np.nan)))
     if one.kind == "boolean":
@@ -117,10 +115,6 @@ def _sql_effect(one: Effect) -> str:
         f"    WHEN {number} <= {_MOST}\n"
         f"    THEN {_sql_pieces(one.formula, number)} ELSE {missing} END"
     )
-
-
-def _trimmed(level: str) -> str:
-    return level.translate(dict.fromkeys(map(ord, _BLANKS), " ")).strip(" ")
 
 
 def _sql_boolean(name: str, one: Effect, missing: str) -> str:
