@@ -75,7 +75,7 @@ def effects_in_words(lines: Iterable[Mapping[str, Any]]) -> list[str]:
     return [
         f"{line['column']}: {line['effect']}"
         for line in lines
-        if line.get("kind", "line") != "line" and line.get("effect")
+        if line.get("kind", "line") != "line" and line.get("effect") and "points" not in line
     ]
 
 

@@ -104,6 +104,7 @@ def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
     np.testing.assert_allclose(load_model(model).decision_function(frame), in_log_odds, rtol=1e-9)
 
     page = run("show", model).stdout
+    assert page.count("above") < 2 * str(points["columns"]).count("above")  # the card alone
     for one in points["columns"]:
         assert re.search(rf" {re.escape(one['class'])} +{one['points']}$", page, re.MULTILINE)
     assert f"Above {points['threshold']:g}, the risk is higher" in page
