@@ -39,7 +39,7 @@ from sparseauc.folds import fold_standard_error
 from sparseauc.metrics import fast_auc
 from sparseauc_app.comparison import fit_method
 from sparseauc_app.methods import L1_LOGISTIC
-from sparseauc_app.reading import Input, Table
+from sparseauc_app.reading import Table
 
 SEED = 4000
 # Repeats of 5 folds, or draws.
@@ -104,17 +104,16 @@ def folds(name, y):
 
 def choose(table, k, rows):
     """The columns of our own choice on some of the rows, k of them or as many as is best."""
-    fill = SimpleImputer(strategy="median", keep_empty_features=True)
     ks = None if k is None else [k]
-    model = make_pipeline(fill, SparseAUCClassifierCV(ks=ks)).fit(table.X[rows], table.y[rows])
-    return model, np.flatnonzero(model[-1].coef_)
+    model = SparseAUCClassifierCV(ks=ks).fit(table.X.iloc[rows], table.y[rows])
+    return model, np.flatnonzero(model.coef_)
 
 
 def forest(table, k, rows):
     """The k columns with the largest importance in a random forest of some of the rows."""
     fill = SimpleImputer(strategy="median", keep_empty_features=True)
     trees = RandomForestClassifier(300, random_state=SEED)
-    model = make_pipeline(fill, trees).fit(table.X[rows], table.y[rows])
+    model = make_pipeline(fill, trees).fit(table.X.iloc[rows], table.y[rows])
     return np.argsort(-model[-1].feature_importances_, kind="stable")[:k]
 
 
@@ -125,7 +124,7 @@ def judge(table, published, on_all_rows, train, test):
     found = {}
 
     def add(method, model, columns, own=slice(None)):
-        scores = model.decision_function(X[test][:, own])
+        scores = model.decision_function(X.iloc[test, own])
         found[method] = fast_auc(scores, y[test] == 1), frozenset(columns.tolist())
 
     def refit(method, columns):
@@ -134,7 +133,7 @@ def judge(table, published, on_all_rows, train, test):
             StandardScaler(),
             LogisticRegression(max_iter=1000),
         )
-        add(method, make_pipeline(*steps).fit(X[train][:, columns], y[train]), columns, columns)
+        add(method, make_pipeline(*steps).fit(X.iloc[train, columns], y[train]), columns, columns)
 
     if on_all_rows is not None:
         refit("published", published_columns(table, published))
@@ -144,7 +143,7 @@ def judge(table, published, on_all_rows, train, test):
         refit("forest", forest(table, k, train))
     add("default", *choose(table, None, train))
     l1 = fit_method(L1_LOGISTIC, table, train, SEED)
-    add("L1", l1, np.flatnonzero(l1.steps[-1][1].coef_))
+    add("L1", l1, np.flatnonzero(l1.coef_))
     return found
 
 
@@ -171,8 +170,9 @@ def main():
     rows = []
     for name in given.tables:
         frame, positive, published = TABLES[name](folder)
+        frame = frame.astype(np.float64)
         table = Table(
-            frame.to_numpy(np.float64), tuple(Input(str(column)) for column in frame.columns),
+            frame, tuple(map(str, frame.columns)),
             positive.to_numpy().astype(np.int64), "outcome", "no", "yes", imputation="median",
         )  # fmt: skip
         splits, repeats = folds(name, table.y)

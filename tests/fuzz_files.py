@@ -81,7 +81,7 @@ def use(path):
     if path.suffix == ".json":
         to_sql(load_model(path))
     else:
-        training_table(read_source(path), Rules(target="y", text="auto", missing="mean"))
+        training_table(read_source(path), Rules(target="y", text="auto", missing="median"))
 
 
 def main():

@@ -286,9 +286,73 @@ class ListSearch(ABC):
             min(size, self._working_set.size) for size in (ceiling, _next_ceiling(ceiling))
         )
         paid = self._limits is not None and self._limits.paid
+        if paid:
+            self._search_from_unpaid(ceiling)
         plan = make_plan(top, lowest=self.lowest, sweeps=(top, higher), dropped=dropped, paid=paid)
         search(self._state, self._limits, found, plan)
         return bool((found.explained > before).any())
+
+    def _search_from_unpaid(self, ceiling: int) -> None:
+        """Search on from lists that cost too much, less units until they do not.
+
+        A budget bars the way to units that help together only: no list of many can shrink to them.
+        """
+        assert self._found is not None
+        units = self._working_set
+        top = min(ceiling, units.size)
+        gram = Gram(self._gram.delta[self._columns], self._H)
+        room = _next_ceiling(ceiling)
+        state = make_state(gram, self._alpha, room + 1, self._fixed[units], self._sizes[units])
+        free = self._restrictions.at_budget(np.inf).kernel_limits(units)
+        unpaid = Found.none(room)
+        search(state, free, unpaid, make_plan(top, sweeps=(top,)))
+        begun = Found.none(room)
+        ends = np.cumsum(self._sizes[units])
+        columns_of = np.split(np.arange(self._columns.size), ends[:-1])
+        for k in np.flatnonzero(unpaid.explained[: top + 1] > -np.inf).tolist():
+            kept = self._within_budget(unpaid.lists[k, : unpaid.sizes[k]], columns_of)
+            if kept.size <= self.lowest:
+                continue
+            chosen = np.concatenate([columns_of[unit] for unit in kept])
+            worth = float(gram.delta[chosen] @ self._solve_for(chosen)[0])
+            if worth > begun.explained[kept.size]:
+                begun.explained[kept.size] = worth
+                begun.lists[kept.size, : kept.size] = np.sort(kept)
+                begun.sizes[kept.size] = kept.size
+        # What is begun with may have the wrong signs: whatever is settled takes its place.
+        lengths = tuple(np.flatnonzero(begun.explained > -np.inf).tolist())
+        begun.explained[list(lengths)] = 0.0
+        search(self._state, self._limits, begun, make_plan(top, begun=lengths))
+        for k in np.flatnonzero(begun.explained > self._found.explained).tolist():
+            for mine, theirs in zip(self._found[:3], begun[:3], strict=True):
+                mine[k] = theirs[k]
+            self._found.grow[k] = True
+            self._found.shrink[k] = True
+
+    def _within_budget(self, units: Indices, columns_of: list[Indices]) -> Indices:
+        """Take out the unit that explains least for its cost until the others can be paid."""
+        fixed = self._restrictions.fixed
+        cost = self._restrictions.extra_costs(fixed, self._working_set)
+        budget = self._restrictions.largest_budget - self._restrictions.cost_of(fixed)
+        while cost[units].sum() > budget:
+            parts = [columns_of[unit] for unit in units]
+            w, inverse = self._solve_for(np.concatenate(parts))
+            ends = np.cumsum([part.size for part in parts])
+            losses = np.full(units.size, np.inf)
+            for place, end in enumerate(ends.tolist()):
+                own = slice(end - parts[place].size, end)
+                paid = cost[units[place]]
+                if paid > 0:
+                    block = np.linalg.pinv(inverse[own, own], hermitian=True)
+                    losses[place] = w[own] @ block @ w[own] / paid
+            units = np.delete(units, int(np.argmin(losses)))
+        return units
+
+    def _solve_for(self, columns: Indices) -> tuple[Array, Array]:
+        """Minus the coefficients of some columns of the working set, and (H + αI)⁻¹."""
+        ridge = self._alpha * np.eye(columns.size)
+        inverse = np.linalg.pinv(self._H[np.ix_(columns, columns)] + ridge, hermitian=True)
+        return inverse @ self._gram.delta[self._columns[columns]], inverse
 
     def _add(self, units: Indices) -> None:
         """Add units, best first, at the end of the working set: places of earlier ones stay."""

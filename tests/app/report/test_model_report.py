@@ -25,14 +25,14 @@ from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc.selection import replacements
 from sparseauc_app.cautions import find_cautions
 from sparseauc_app.evaluation.alternatives import find_alternatives
-from sparseauc_app.evaluation.bootstrap import bootstrap_ratios
+from sparseauc_app.evaluation.bootstrap import bootstrap_effects
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.formatting import percent
 from sparseauc_app.pages.elements import Code, Figure, Listing
 from sparseauc_app.pages.html import columns, render
 from sparseauc_app.pages.model_report import build_model_report
-from sparseauc_app.reading import Input, Table
+from sparseauc_app.reading import Table
 from sparseauc_app.reporting import report
 
 NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
@@ -40,9 +40,18 @@ NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
 
 def make_table(n=160, d=12, r=0.3, mu=0.9, seed=0, **extra):
     X, y = make_outbreak(n=n, d=d, k=3, mu=mu, r=r, random_state=seed)
-    inputs = tuple(Input(f"gene {j}") for j in range(d))
     fields = {"target": "state", "negative": "well", "positive": "ill", "source": "t.csv"}
-    return Table(X, inputs, (y > 0).astype(np.int64), **{**fields, **extra})
+    names = tuple(f"gene {j}" for j in range(d))
+    return of_numbers(X, names, (y > 0).astype(np.int64), **{**fields, **extra})
+
+
+def of_numbers(X, names, y, *labels, **more):
+    """A table of columns of numbers."""
+    return Table(pd.DataFrame(X, columns=names), tuple(names), y, *labels, **more)
+
+
+def with_numbers(table, X, **changes):
+    return dataclasses.replace(table, X=pd.DataFrame(X, columns=table.names), **changes)
 
 
 def noise():
@@ -114,8 +123,9 @@ def test_the_list_has_everything_about_each_column(fixed, fixed_report):
     assert shown["Odds ratio"].tolist() == np.exp(fixed.columns["coefficient"]).tolist()
     positive = fixed.table.y == 1
     for name, area, spread in zip(shown["Column"], shown["AUC alone"], shown["SD"], strict=True):
-        values = fixed.table.X[:, int(name.split()[1])]
-        assert spread == pytest.approx(values.std())
+        values = fixed.table.X[name]
+        deviation = values.std(ddof=0)
+        assert spread == pytest.approx(deviation)
         assert area == pytest.approx(roc_auc_score(positive, values))
     frequency = 100 * fixed.columns["frequency"].to_numpy()
     np.testing.assert_allclose(shown["Selection frequency, %"], frequency, atol=0.5)
@@ -124,34 +134,48 @@ def test_the_list_has_everything_about_each_column(fixed, fixed_report):
 def test_odds_ratios_have_the_intervals_of_the_bootstrap(fixed, fixed_report):
     """Against samples drawn as rows, not as weights: folds then have the same row twice."""
     listing = element(fixed_report, "short-list")
-    assert "The odds ratios have no CIs: the same rows chose the columns" in listing.caption
+    assert "The odds ratios have no usual CIs: the same rows chose the columns" in listing.caption
     shown = [
-        [float(end) for end in text.split("–")] for text in listing.frame["Bootstrap 95 %"].tolist()
+        [float(number) for number in re.findall(r"[0-9.e+-]+", text)]
+        for text in listing.frame["Odds ratio, 25th to 75th percentile"]
     ]
     rng = np.random.default_rng(1)
     table = fixed.table
+    places = [int(name.split()[1]) for name in listing.frame["Column"]]
+    quartiles = np.quantile(table.X, [0.25, 0.75], axis=0)
+
+    def ratios(model):
+        found = []
+        for j in places:
+            low, high = model.encodings_[j].effect(quartiles[:, j]) if model.coef_[0][j] else (0, 0)
+            found.append(np.exp(high - low))
+        return found
+
     drawn = []
     for _ in range(40):
         rows = rng.integers(0, table.y.size, table.y.size)
-        part = dataclasses.replace(table, X=table.X[rows], y=table.y[rows])
+        part = dataclasses.replace(table, X=table.X.iloc[rows], y=table.y[rows])
         settings = FitSettings(k=3, alpha=1.0, folds=0, stability_pairs=0)
-        drawn.append(np.exp(fit_table(part, settings).classifier.coef_[0]))
-    places = [int(name.split()[1]) for name in listing.frame["Column"]]
-    expected = np.quantile(drawn, [0.025, 0.975], axis=0)[:, places].T
-    own = np.exp(fixed.columns["coefficient"].to_numpy())
-    for (low, high), (least, most), ratio in zip(shown, expected, own, strict=True):
+        drawn.append(ratios(fit_table(part, settings).model))
+    expected = np.quantile(drawn, [0.025, 0.975], axis=0).T
+    own = ratios(fixed.model)
+    for (middle, low, high), (least, most), ratio in zip(shown, expected, own, strict=True):
         assert low < ratio < high
+        assert middle == pytest.approx(ratio, rel=0.01)
         assert np.log(high / low) == pytest.approx(np.log(most / least), rel=0.5)
 
 
-def test_a_column_that_samples_do_not_choose_has_the_ratio_one():
+def test_a_column_that_samples_do_not_choose_adds_nothing():
     fit = fit_table(noise(), FitSettings(k=3, alpha=0.1, stability_pairs=0))
-    low, high = bootstrap_ratios(fit)
-    assert np.all((low <= 1) & (high >= 1))
-    assert np.any((low == 1) | (high == 1))
+    effects = bootstrap_effects(fit)
+    assert [len(one.samples) for one in effects] == [50] * 3
+    for one in effects:
+        low, high = one.interval
+        assert low <= 0 <= high
+    assert any((one.samples == 0).all(axis=1).any() for one in effects)
 
 
-def test_levels_are_counted_as_columns_of_the_file_against_one_that_is_named(tmp_path):
+def test_text_counts_as_one_column_against_a_level_that_is_named(tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(240) % 2
     ward = np.where(rng.random(240) < 0.7, np.array(["a", "b"])[y], rng.choice(["c", "d"], 240))
@@ -159,11 +183,15 @@ def test_levels_are_counted_as_columns_of_the_file_against_one_that_is_named(tmp
     frame.to_csv(tmp_path / "t.csv", index=False)
     page = report(tmp_path / "t.csv", target="ill", k=2, alpha=1.0, stability_pairs=0)
     built = build_model_report(evaluate(page.fit))
-    names = element(built, "short-list").frame["Column"].tolist()
-    base = {"a", "b", "c", "d"} - {name.removeprefix("ward=") for name in names}
-    assert len(base) == 1
-    reference = names.index(f"ward={base.pop()} (reference)")
-    assert all(name.startswith("ward=") for name in names[reference - 3 : reference])
+    listed = element(built, "short-list").frame.set_index("Column")
+    assert listed["Counts as"].to_dict() == {"ward": "levels", "x": "line"}
+    panel = element(built, "effects").panels[listed.index.get_loc("ward")]
+    assert panel.title == "ward"
+    assert list(panel.x_names) == ["a", "b", "c", "d"]
+    effects = panel.series[0].y
+    assert [name for name, effect in zip(panel.x_names, effects, strict=True) if effect == 0] == [
+        max("abcd", key=ward.tolist().count)
+    ]
     folds = element(built, "folds").frame
     assert folds["Columns"].tolist() == [2] * 5 == folds["On the list"].tolist()
     assert folds["Columns chosen"].tolist() == ["ward, x"] * 5
@@ -186,7 +214,7 @@ def test_a_score_by_hand_from_what_the_page_shows(fixed, fixed_report):
     shown = {column.name: column.values for column in columns(listing)}
     places = [int(name.split()[1]) for name in shown["Column"]]
     coefficients = [float(text.replace("−", "-")) for text in shown["Coefficient"]]
-    by_hand = intercept + fixed.table.X[:, places] @ coefficients
+    by_hand = intercept + fixed.table.X.to_numpy()[:, places] @ coefficients
     np.testing.assert_allclose(by_hand, fixed.training_scores, atol=2e-3)
 
 
@@ -239,7 +267,7 @@ def test_baselines_are_judged_on_the_same_folds(fixed, fixed_report):
     scores = np.empty(table.y.size)
     for fold in range(5):
         train, test = folds != fold, folds == fold
-        model = SparseAUCClassifier(k=1).fit(table.X[train], table.y[train])
+        model = SparseAUCClassifier(k=1).fit(table.X.iloc[np.flatnonzero(train)], table.y[train])
         fitted = model.decision_function(table.X[train])
         high, low = (fitted[table.y[train] == label].mean() for label in (1, 0))
         score = model.decision_function(table.X[test])
@@ -263,17 +291,15 @@ def test_every_column_by_class_and_correlations(fixed, fixed_report):
             assert sum(series.y) == pytest.approx(100)
     table = element(report, "correlations").frame.drop(columns="Column").to_numpy()
     places = [int(name.split()[1]) for name in fixed.columns["column"]]
-    np.testing.assert_allclose(table, np.corrcoef(fixed.table.X[:, places].T))
+    np.testing.assert_allclose(table, np.corrcoef(fixed.table.X.to_numpy()[:, places].T))
 
 
 @pytest.mark.slow
 def test_columns_of_few_values_are_bars():
     table = make_table()
-    X = table.X.copy()
+    X = table.X.to_numpy(copy=True)
     X[:, 0] = np.where(X[:, 0] > 0, 2.0, -1.0)
-    summary = fit_table(
-        dataclasses.replace(table, X=X), FitSettings(k=12, alpha=1.0, stability_pairs=0)
-    )
+    summary = fit_table(with_numbers(table, X), FitSettings(k=12, alpha=1.0, stability_pairs=0))
     panels = {
         panel.title: panel
         for panel in element(build_model_report(evaluate(summary)), "by-class").panels
@@ -328,7 +354,7 @@ def test_an_extreme_value_does_not_hide_the_calibration():
     y = (np.arange(200) % 3 == 0).astype(np.int64)
     X = np.random.default_rng(0).normal(size=(200, 3)) + np.outer(y, [1.5, 0, 0])
     X[0, 0] = 1e4
-    table = Table(X, tuple(map(Input, "abc")), y, "state", "well", "ill", source="t.csv")
+    table = of_numbers(X, list("abc"), y, "state", "well", "ill", source="t.csv")
     summary = fit_table(table, FitSettings(k=1, alpha=1.0, stability_pairs=0))
     caption = element(build_model_report(evaluate(summary)), "calibration").caption
     assert re.search(r"intercept [+-][0-9.]+ ± [0-9.]+ ", caption)
@@ -355,7 +381,7 @@ def test_how_to_use_it(fixed, fixed_report):
     (use,) = [section for section in report.sections if section.name == "use"]
     code = {one.title: one.text for one in use.elements if isinstance(one, Code)}
     assert set(code) == {"Formula", "SQL"}
-    frame = pd.DataFrame(fixed.table.X, columns=fixed.table.columns)  # noqa: F841
+    frame = fixed.table.X  # noqa: F841
     query = code["SQL"].replace("my_table", "frame")
     scores = duckdb.sql(query).fetchnumpy()["sparseauc_score"]
     np.testing.assert_allclose(scores, fixed.training_scores)
@@ -376,7 +402,7 @@ def test_what_was_not_done_is_not_shown(fixed_report):
         "reporting",
     ]
     figures = [e.name for s in report.sections for e in s.elements if isinstance(e, Figure)]
-    assert figures == ["by-class"]
+    assert figures == ["effects", "by-class"]
     assert "optimistic" in report.lead
     assert "AUC on training rows (optimistic)" in report.glance
     assert "Nested cross-validation was skipped." in words(report)
@@ -406,18 +432,18 @@ def test_what_was_done_in_plain_words(tuned, tuned_report):
 
 @pytest.mark.slow
 def test_missing_values_are_told():
-    X = make_table().X.copy()
+    X = make_table().X.to_numpy(copy=True)
     X[:60, 0] = np.nan
     X[:3, 1] = np.nan
     missing = {"gene 0": 60, "gene 1": 3}
-    table = dataclasses.replace(
-        make_table(), X=X, missing=missing, imputation="median", notes=("a thing was done",)
+    table = with_numbers(
+        make_table(), X, missing=missing, imputation="median", notes=("a thing was done",)
     )
     summary = fit_table(table, FitSettings(k=12, alpha=1.0, stability_pairs=0))
     report = build_model_report(evaluate(summary))
     text = words(report)
-    assert "63 values were missing, in 2 columns: gene 0 (60), gene 1 (3). They were imp" in text
-    assert "imputed by the median" in text
+    assert "63 values were missing, in 2 columns: gene 0 (60), gene 1 (3). Missing " in text
+    assert "numbers count as the median of the training rows, separately in each outer" in text
     assert "Notes on the data: A thing was done." in text
     assert "many missing values, which were imputed: 'gene 0' (38 %)" in text
     assert element(report, "short-list").frame.set_index("Column")["Missing, %"]["gene 0"] == 37.5
@@ -440,8 +466,8 @@ def test_simpler_and_better_methods_are_cautions(extra):
     y = np.arange(120) % 2
     X = rng.normal(size=(120, 30)) + extra * y[:, None]
     X[:, 0] += 1.2 * y
-    names = tuple(Input(f"gene {j}") for j in range(30))
-    table = Table(X, names, y, "state", "well", "ill")
+    names = [f"gene {j}" for j in range(30)]
+    table = of_numbers(X, names, y, "state", "well", "ill")
     evaluation = evaluate(fit_table(table, FitSettings(k=2, alpha=1e-3, stability_pairs=0)))
     (note,) = build_model_report(evaluation).sections[0].elements
     single = evaluation.baselines.results[1]
@@ -467,7 +493,7 @@ def test_noise_is_called_noise():
 
 def test_replacements_and_other_lists(fixed, fixed_report):
     table = fixed.table
-    X, names = table.X, table.columns.tolist()
+    X, names = table.X.to_numpy(), list(table.names)
     shown = element(fixed_report, "replacements").frame
     assert len(shown) == 9
     # On the rows of the table and the outer folds; tests/selection/test_replacements.py has the
@@ -505,7 +531,7 @@ def test_replacements_and_other_lists(fixed, fixed_report):
 
 @pytest.mark.slow
 def test_other_lists_are_named_by_what_differs():
-    table = make_table(d=20, mu=0.15)
+    table = make_table(d=20, mu=0.3, seed=4)
     summary = fit_table(table, FitSettings(k=4, alpha=10.0, stability_pairs=0))
     evaluation = evaluate(summary)
     report = build_model_report(evaluation)
@@ -521,13 +547,17 @@ def test_other_lists_are_named_by_what_differs():
     assert shown["Gain"].min() >= 98 - 1e-6
 
 
-def test_a_level_is_no_replacement_for_another():
+def test_text_is_replaced_as_a_whole():
     table = make_table()
-    inputs = tuple(Input(f"gene {j // 4}", level=str(j % 4)) for j in range(12))
-    summary = fit_table(dataclasses.replace(table, inputs=inputs), FitSettings(k=3, alpha=1.0))
+    wards = np.where(table.y == 1, "a", np.array(["b", "c"])[np.arange(160) % 2])
+    wards[::3] = "d"
+    frame = table.X.assign(ward=pd.Categorical(wards))
+    table = dataclasses.replace(table, X=frame, names=tuple(frame.columns))
+    summary = fit_table(table, FitSettings(k=3, alpha=1.0, stability_pairs=0))
+    assert "ward" in set(summary.columns["column"])
     found = find_alternatives(summary).replacements
-    assert len(found) == 9
-    assert (found["column"].str[:6] != found["replacement"].str[:6]).all()
+    assert found.groupby("column").size().tolist() == [3, 3, 3]
+    assert set(found["replacement"]) <= set(table.names) - set(summary.columns["column"])
 
 
 @pytest.mark.slow
@@ -540,9 +570,9 @@ def test_nothing_to_exchange():
 @pytest.mark.slow
 def test_same_columns_ends_of_the_grid_and_warnings():
     table = make_table(mu=1.0)
-    X = table.X.copy()
+    X = table.X.to_numpy(copy=True)
     X[:, 7] = 3 * X[:, 0] + 1
-    table = dataclasses.replace(table, X=X, warnings=("'gene 4' looks like an id",))
+    table = with_numbers(table, X, warnings=("'gene 4' looks like an id",))
     summary = fit_table(table, FitSettings(max_k=2, alpha=1.0, stability_pairs=0))
     (note,) = build_model_report(evaluate(summary)).sections[0].elements
     assert "'gene 4' looks like an id." in note.text
@@ -564,8 +594,7 @@ def test_a_column_against_its_own_direction():
     y = (np.arange(300) % 2).astype(np.int64)
     noise = rng.normal(size=300)
     X = np.c_[y + noise, noise + 0.2 * y + 0.05 * rng.normal(size=300), rng.normal(size=300)]
-    inputs = tuple(Input(name) for name in ("signal", "helper", "other"))
-    table = Table(X, inputs, y, "state", "well", "ill")
+    table = of_numbers(X, ["signal", "helper", "other"], y, "state", "well", "ill")
     report = build_model_report(
         evaluate(fit_table(table, FitSettings(k=2, alpha=0.01, stability_pairs=2)))
     )
@@ -602,9 +631,10 @@ def ten_positives():
 
 def groups_without_stability():
     """And names that a page must not stumble over."""
+    names = [f"{NASTY} {j}" for j in range(12)]
+    table = make_table(groups=np.arange(160) // 2)
     table = dataclasses.replace(
-        make_table(groups=np.arange(160) // 2),
-        inputs=tuple(Input(f"{NASTY} {j}") for j in range(12)),
+        table, X=table.X.set_axis(names, axis=1), names=tuple(names),
         target=NASTY, positive=f"a{NASTY}", negative="not <ill> & `x`", source=NASTY,
         missing={NASTY: 3}, notes=(NASTY,), warnings=(NASTY,),
     )  # fmt: skip
@@ -615,9 +645,9 @@ def groups_without_stability():
 @pytest.mark.parametrize(
     ("make", "figures", "says"),
     [
-        ("tuned_report", 7, "1 to 6 columns and 3 ridge penalties"),
-        (ten_positives, 6, "Only 10 rows are 'ill'"),
-        (groups_without_stability, 6, "Rows come in 80 groups"),
+        ("tuned_report", 8, "1 to 6 columns and 3 ridge penalties"),
+        (ten_positives, 7, "Only 10 rows are 'ill'"),
+        (groups_without_stability, 7, "Rows come in 80 groups"),
     ],
 )
 def test_page_in_a_browser(make, figures, says, request, open_page, tmp_path):

@@ -87,6 +87,7 @@ class Plan(NamedTuple):
 def make_plan(
     top: int,
     *,
+    begun: tuple[int, ...] = (),
     changed: tuple[int, ...] = (),
     lowest: int = 0,
     sweeps: tuple[int, ...] = (),
@@ -98,6 +99,8 @@ def make_plan(
     Parameters
     ----------
     top : int
+    begun : tuple of int
+        Lists of these lengths grow as far as they may, and are then settled as they are.
     changed : tuple of int
         Lists of these lengths are settled first, as after units were added.
     lowest : int, default=0
@@ -114,6 +117,8 @@ def make_plan(
         of one.
     """
     first = [(_CURRENT, 0, _ALL)]
+    for k in sorted(begun, reverse=True):  # what is longer has been gone on from
+        first += [(k, top, _ALL), (k, k, _ALL)]
     for k in changed:
         # What was settled last has one unit less, and needs fewer exchanges.
         first += [(_CURRENT, k, _ALL), (k, k, _ALL)]
