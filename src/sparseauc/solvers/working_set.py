@@ -351,7 +351,8 @@ class ListSearch(ABC):
     def _solve_for(self, columns: Indices) -> tuple[Array, Array]:
         """Minus the coefficients of some columns of the working set, and (H + αI)⁻¹."""
         ridge = self._alpha * np.eye(columns.size)
-        inverse = np.linalg.pinv(self._H[np.ix_(columns, columns)] + ridge, hermitian=True)
+        block = self._H[np.ix_(columns, columns)] + ridge
+        inverse: Array = np.linalg.pinv(block, hermitian=True).astype(np.float64, copy=False)
         return inverse @ self._gram.delta[self._columns[columns]], inverse
 
     def _add(self, units: Indices) -> None:

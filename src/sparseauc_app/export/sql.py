@@ -27,8 +27,9 @@ def to_sql(card: ScoreCard) -> str:
     str
         It adds the columns ``sparseauc_score`` and, where the model is calibrated,
         ``sparseauc_risk``. Names are quoted as the SQL standard does, with double quotes, texts
-        with single ones. NULL, NaN, blank texts and texts that training had not count as missing
-        values did in training, or else make the score NULL, as infinite numbers do.
+        with single ones. NULL, NaN and blank texts count as missing values did in training, or else
+        make the score NULL; so do infinite numbers, and texts that training had not, of which
+        ``predict`` would warn.
 
     Raises
     ------
@@ -96,9 +97,10 @@ def _sql_effect(one: Effect) -> str:
         ]
         if not levels:
             return missing
-        return "\n    ".join(
-            [f"CASE TRIM(CAST({name} AS VARCHAR)) {levels[0]}", *levels[1:], f"ELSE {missing} END"]
-        )
+        text = f"TRIM(CAST({name} AS VARCHAR))"
+        # What training had not would be taken as missing without a word, "a" with a tab too.
+        unknown = f"ELSE CASE WHEN {text} <> '' THEN NULL ELSE {missing} END END"
+        return "\n    ".join([f"CASE {text} {levels[0]}", *levels[1:], unknown])
     if not one.required:
         missing = _literal(float(one.formula.at(np.nan)))
     if one.kind == "boolean":
