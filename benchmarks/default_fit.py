@@ -1,9 +1,10 @@
 """Time of ``SparseAUCClassifierCV()`` against that of another commit, on the ordinary tables.
 
-``git worktree add ../base 331cdb7`` and then ``python benchmarks/default_fit.py ../base``. Both are
-fitted in turn, each in a process of its own, and the least processor time of some repeats counts.
-Besides the ordinary tables of ``peer_tables.py`` there is a table of 10 000 rows, 77 columns and 66
-positives. Two tables of genes are compared with f6e2f2a: ``--tables colon shipp``.
+``git worktree add ../base 8ebf0c4``, the last before curves, and then ``python
+benchmarks/default_fit.py ../base``. Both are fitted in turn, each in a process of its own, and the
+least processor time of some repeats counts. Besides the ordinary tables of ``peer_tables.py`` there
+is a table of 10 000 rows, 77 columns and 66 positives. Two tables of genes are compared with
+f6e2f2a: ``--tables colon shipp``.
 """
 
 from common import HERE, machine  # isort: skip
@@ -24,7 +25,7 @@ from peer_tables import ORDINARY, read_table
 LONG = "10 000 × 77, 66 positives"
 # What was to be reached, of the geometric mean, of the long table and of each table of genes.
 # Tables of genes are compared with f6e2f2a.
-MOST = {"ordinary": 0.35, LONG: 0.12, "colon": 0.3, "shipp": 0.2}
+MOST = {"ordinary": 1.5, LONG: 1.5, "colon": 0.3, "shipp": 0.2}
 
 
 def main():
