@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sparseauc.columns import Encoding, Levels
 from sparseauc.selection.confidence import NestedScores
 from sparseauc.selection.points import PointScore
 
@@ -235,7 +236,8 @@ def _list_columns(evaluation: Evaluation) -> Listing:
     about = fit.summary
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
     if not (columns["kind"] == "line").all():
-        shown["Counts as"] = columns["kind"]
+        places = [fit.table.names.index(name) for name in shown["Column"]]
+        shown["Counts as"] = [_shape_of(fit.model.encodings_[j]) for j in places]
     ratio = next((name for name in ("odds_ratio", "hazard_ratio") if name in columns), None)
     hidden = {"standardised"} if ratio else set()
     if "points" in columns:
@@ -269,6 +271,13 @@ def _list_columns(evaluation: Evaluation) -> Listing:
         about_ratios = words_of(fit)("ratios", ratio=ratio.replace("_", " "), samples=samples)
         caption = f"{caption}\n\n{about_ratios}"
     return Listing("short-list", "Columns and coefficients", caption, shown, formats=formats)
+
+
+def _shape_of(encoding: Encoding) -> str:
+    """What a column counts as, with the level that others count against."""
+    if not isinstance(encoding, Levels) or encoding.against < 0:
+        return encoding.kind
+    return f"levels, against {[*encoding.levels, 'missing'][encoding.against]}"
 
 
 def _entries(columns: pd.DataFrame, key: str, form: str) -> Any:
