@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sparseauc.columns import Encoding, Levels
+from sparseauc.columns import Levels
 from sparseauc.selection.confidence import NestedScores
 from sparseauc.selection.points import PointScore
 
@@ -236,8 +236,7 @@ def _list_columns(evaluation: Evaluation) -> Listing:
     about = fit.summary
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
     if not (columns["kind"] == "line").all():
-        places = [fit.table.names.index(name) for name in shown["Column"]]
-        shown["Counts as"] = [_shape_of(fit.model.encodings_[j]) for j in places]
+        shown["Counts as"] = _shapes(fit)
     ratio = next((name for name in ("odds_ratio", "hazard_ratio") if name in columns), None)
     hidden = {"standardised"} if ratio else set()
     if "points" in columns:
@@ -273,11 +272,16 @@ def _list_columns(evaluation: Evaluation) -> Listing:
     return Listing("short-list", "Columns and coefficients", caption, shown, formats=formats)
 
 
-def _shape_of(encoding: Encoding) -> str:
-    """What a column counts as, with the level that others count against."""
-    if not isinstance(encoding, Levels) or encoding.against < 0:
-        return encoding.kind
-    return f"levels, against {[*encoding.levels, 'missing'][encoding.against]}"
+def _shapes(fit: FitResult) -> list[str]:
+    """What columns count as, of text with the level that others count against."""
+    found = []
+    for name in fit.columns["column"].astype(str):
+        encoding = fit.model.encodings_[fit.table.names.index(name)]
+        shape = encoding.kind
+        if isinstance(encoding, Levels) and encoding.against >= 0:
+            shape += f", against {[*encoding.levels, 'missing'][encoding.against]}"
+        found.append(shape)
+    return found
 
 
 def _entries(columns: pd.DataFrame, key: str, form: str) -> Any:
