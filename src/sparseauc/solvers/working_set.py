@@ -323,7 +323,8 @@ class ListSearch(ABC):
         lengths = tuple(np.flatnonzero(begun.explained > -np.inf).tolist())
         begun.explained[list(lengths)] = 0.0
         search(self._state, self._limits, begun, make_plan(top, begun=lengths))
-        for k in np.flatnonzero(begun.explained > self._found.explained).tolist():
+        better = begun.explained > np.maximum(self._found.explained, 0.0)
+        for k in np.flatnonzero(better).tolist():
             for mine, theirs in zip(self._found[:3], begun[:3], strict=True):
                 mine[k] = theirs[k]
             self._found.grow[k] = True
