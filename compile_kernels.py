@@ -1,8 +1,8 @@
 """Compile the kernels of the usual fits, in several processes.
 
-``python compile_kernels.py`` compiles for this machine, into the files that its fits look for.
-``python compile_kernels.py FOLDER`` compiles for many machines, into FOLDER/sparseauc: what a wheel
-carries.
+``python compile_kernels.py`` compiles for this machine, into the files that its fits
+look for. ``python compile_kernels.py FOLDER`` compiles for many machines, into
+FOLDER/sparseauc: what a wheel carries.
 
 Which kernels there are is found by running the fits below on random numbers.
 """
@@ -60,7 +60,9 @@ def fit_columns_in_groups():
 def certify():
     from sparseauc import SparseAUCClassifier
 
-    SparseAUCClassifier(k=3).fit(SMALL, outcome_of(SMALL)).certify(SMALL, outcome_of(SMALL))
+    SparseAUCClassifier(k=3).fit(SMALL, outcome_of(SMALL)).certify(
+        SMALL, outcome_of(SMALL)
+    )
 
 
 def look_round():
@@ -143,7 +145,9 @@ def compile_for_wheel(folder, processes):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", help="where a wheel takes kernels from")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", help="where a wheel takes kernels from"
+    )
     parser.add_argument("--processes", type=int, default=min(4, os.cpu_count() or 1))
     arguments = parser.parse_args()
     if arguments.folder is None:

@@ -1,7 +1,8 @@
 """How a wheel is built: by hatchling, with kernels compiled for the Python and Numba at hand.
 
-The hook compiles; the functions above it say what must be installed for that. They are those of
-hatchling but one: an editable installation compiles nothing, so it waits for no Numba.
+The hook compiles; the functions above it say what must be installed for that. They are
+those of hatchling but one: an editable installation compiles nothing, so it waits for
+no Numba.
 """
 
 import os
@@ -38,7 +39,9 @@ class CompiledKernels(BuildHookInterface):
         except (OSError, subprocess.CalledProcessError) as error:
             self.app.display_warning(f"The wheel carries no compiled kernels: {error}")
         else:
-            build_data["force_include"][f"{self.folder}/sparseauc"] = "sparseauc/kernels"
+            build_data["force_include"][f"{self.folder}/sparseauc"] = (
+                "sparseauc/kernels"
+            )
 
     def finalize(self, version, build_data, artifact_path):
         if self.folder is not None:

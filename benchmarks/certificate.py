@@ -1,6 +1,7 @@
 """How tight the proven bounds are, and what closing them takes.
 
-n = d = 1000, k = 20; columns independent, AR(0.6) or AR(0.9); 5 % or 30 % of the rows positive.
+n = d = 1000, k = 20; columns independent, AR(0.6) or AR(0.9); 5 % or 30 % of the rows
+positive.
 """
 
 from common import report  # isort: skip
@@ -62,12 +63,16 @@ def small(name, alpha, enumerable):
     for seed in range(10):
         for d, k in ((16, 3), (16, 5), (30, 3), (30, 5)):
             n, correlation = (40, 200)[seed % 2], (0.0, 0.9)[seed // 2 % 2]
-            gram = gram_of(n, d, k, mu=0.5, r=0.3, correlation=correlation, random_state=seed)
+            gram = gram_of(
+                n, d, k, mu=0.5, r=0.3, correlation=correlation, random_state=seed
+            )
             solution = exchange_path(gram, k, alpha)[-1]
             bound, seconds = timed(lower_bound, gram, k, alpha)
             bounding.append(seconds)
             gaps.append(1 - bound / solution.objective)
-            result, seconds = timed(certify, gram, solution, k, alpha, time_limit=SECONDS)
+            result, seconds = timed(
+                certify, gram, solution, k, alpha, time_limit=SECONDS
+            )
             searching.append(seconds)
             nodes.append(result.nodes)
             closed.append(result.status == "optimal")
@@ -93,9 +98,13 @@ def main():
     rows = []
     for correlation in (0.0, 0.6, 0.9):
         for r in (0.05, 0.3):
-            gram = gram_of(1000, 1000, 20, mu=0.3, r=r, correlation=correlation, random_state=100)
+            gram = gram_of(
+                1000, 1000, 20, mu=0.3, r=r, correlation=correlation, random_state=100
+            )
             name = f"AR({correlation})" if correlation else "independent"
-            rows += [row(f"{name}, r = {r}", gram, 20, alpha) for alpha in (0.1, 1.0, 10.0)]
+            rows += [
+                row(f"{name}, r = {r}", gram, 20, alpha) for alpha in (0.1, 1.0, 10.0)
+            ]
     for alpha in (0.0, 0.1, 1.0):
         rows.append(small("40 small, enumerated", alpha, certificate._ENUMERABLE))
     enumerable = certificate._ENUMERABLE

@@ -26,11 +26,13 @@ ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent  # of the benchmarks, beside their results
 
 
-def interleaved_minimum(functions: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+def interleaved_minimum(
+    functions: Sequence[Callable[[], object]], repeats: int
+) -> list[float]:
     """Least processor time of each function in seconds, in turn so that noise falls on all alike.
 
-    All work is done by one thread of this process, so that other programs on the machine count
-    little.
+    All work is done by one thread of this process, so that other programs on the
+    machine count little.
     """
     for function in functions:
         function()
@@ -71,7 +73,9 @@ def memory_of(process: int | str, kind: str) -> int:
     return int(next(line for line in lines if line.startswith(kind)).split()[1]) * 1024
 
 
-def report(name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def report(
+    name: str, title: str, header: Sequence[str], rows: Sequence[Sequence[object]]
+) -> None:
     """Print a Markdown table and write it to ``results/<name>.md`` beside the benchmarks."""
     lines = [
         f"# {title}",
@@ -98,7 +102,11 @@ def machine() -> str:
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        names = [
+            line
+            for line in info.read_text().splitlines()
+            if line.startswith("model name")
+        ]
         cpu = names[0].split(":", 1)[1].strip() if names else cpu
     return (
         f"{cpu}, {os.cpu_count()} cores, one thread · Python {platform.python_version()}, "

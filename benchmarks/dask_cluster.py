@@ -1,9 +1,9 @@
 """Path and cross-validation on a Dask cluster: passes over the data and memory of the workers.
 
-Rows are made on the fly by a function that counts its calls, so a pass that is not reported would
-show. The memory of a worker is its resident memory, sampled, beyond that of the same worker before
-the fit, when a small fit has loaded all code. A smaller table is fitted in memory as well, to see
-that the answers are equal.
+Rows are made on the fly by a function that counts its calls, so a pass that is not
+reported would show. The memory of a worker is its resident memory, sampled, beyond that
+of the same worker before the fit, when a small fit has loaded all code. A smaller table
+is fitted in memory as well, to see that the answers are equal.
 """
 
 from common import Watch, memory_of, report, verdict  # isort: skip
@@ -39,16 +39,22 @@ def make_chunk(folder, number, rows, d):
 
 def collections(folder, chunks, rows, d):
     parts = [
-        dask.delayed(make_chunk, nout=2)(str(folder), number, rows, d) for number in range(chunks)
+        dask.delayed(make_chunk, nout=2)(str(folder), number, rows, d)
+        for number in range(chunks)
     ]
     X = da.concatenate([da.from_delayed(x, (rows, d), np.float32) for x, _ in parts])
-    y = da.concatenate([da.from_delayed(labels, (rows,), np.bool_) for _, labels in parts])
+    y = da.concatenate(
+        [da.from_delayed(labels, (rows,), np.bool_) for _, labels in parts]
+    )
     return X, y
 
 
 def grown(pids, first):
     """Memory of the worker that grew most since its first reading."""
-    return max(memory_of(pid, "VmRSS") - before for pid, before in zip(pids, first, strict=True))
+    return max(
+        memory_of(pid, "VmRSS") - before
+        for pid, before in zip(pids, first, strict=True)
+    )
 
 
 def fit(client, chunks, rows, d):
@@ -68,7 +74,8 @@ def difference(d):
     """Largest difference of coefficients and of mean AUCs from those found in memory."""
     with tempfile.TemporaryDirectory() as folder:
         X, y = collections(folder, 8, 2500, d)
-        # Double precision in memory: products of float32 rows are single precision there.
+        # Double precision in memory: products of float32 rows are single precision
+        # there.
         in_memory = SparseAUCClassifierCV().fit(
             X.astype(np.float64).compute(scheduler="sync"), y.compute(scheduler="sync")
         )
@@ -86,7 +93,9 @@ def main():
     chunks = max(2, size // rows)
     rows = min(rows, size // chunks)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
         Client(cluster) as client,
     ):
         coef, auc = difference(d)  # also loads and compiles
@@ -103,7 +112,11 @@ def main():
                 f"{model.n_splits_} folds, {len(model.cv_results_['params'])} models each",
                 "",
             ),
-            ("passes, counted where chunks are made", f"{passes:g}", verdict(passes, MOST_PASSES)),
+            (
+                "passes, counted where chunks are made",
+                f"{passes:g}",
+                verdict(passes, MOST_PASSES),
+            ),
             ("passes that the model reports, `n_passes_`", model.n_passes_, ""),
             (
                 "peak memory of a worker beyond the idle one, in chunks",
@@ -123,7 +136,11 @@ def main():
                 f"{coef:.1e}",
                 verdict(coef, 1e-8),
             ),
-            ("20,000 rows: mean AUCs against those in memory", f"{auc:.1e}", verdict(auc, 1e-8)),
+            (
+                "20,000 rows: mean AUCs against those in memory",
+                f"{auc:.1e}",
+                verdict(auc, 1e-8),
+            ),
         ],
     )
 

@@ -1,10 +1,10 @@
 """Time of ``SparseAUCClassifierCV()`` against that of another commit, on the ordinary tables.
 
 ``git worktree add ../base 8ebf0c4``, the last before curves, and then ``python
-benchmarks/default_fit.py ../base``. Both are fitted in turn, each in a process of its own, and the
-least processor time of some repeats counts. Besides the ordinary tables of ``peer_tables.py`` there
-is a table of 10 000 rows, 77 columns and 66 positives. Two tables of genes are compared with
-f6e2f2a: ``--tables colon shipp``.
+benchmarks/default_fit.py ../base``. Both are fitted in turn, each in a process of its
+own, and the least processor time of some repeats counts. Besides the ordinary tables of
+``peer_tables.py`` there is a table of 10 000 rows, 77 columns and 66 positives. Two
+tables of genes are compared with f6e2f2a: ``--tables colon shipp``.
 """
 
 from common import HERE, machine  # isort: skip
@@ -23,8 +23,8 @@ import numpy as np
 from peer_tables import ORDINARY, read_table
 
 LONG = "10 000 × 77, 66 positives"
-# What was to be reached, of the geometric mean, of the long table and of each table of genes.
-# Tables of genes are compared with f6e2f2a.
+# What was to be reached, of the geometric mean, of the long table and of each table of
+# genes. Tables of genes are compared with f6e2f2a.
 MOST = {"ordinary": 1.5, LONG: 1.5, "colon": 0.3, "shipp": 0.2}
 
 
@@ -33,7 +33,9 @@ def main():
     parser.add_argument("base", type=Path, help="a checkout of the other commit")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--tables", nargs="+", default=[*ORDINARY, LONG])
-    parser.add_argument("--worker", action="store_true", help="print times, for one commit")
+    parser.add_argument(
+        "--worker", action="store_true", help="print times, for one commit"
+    )
     arguments = parser.parse_args()
     if arguments.worker:
         print(json.dumps({name: fit_time(name) for name in arguments.tables}))
@@ -52,7 +54,11 @@ def run(source, arguments):
     command = [sys.executable, __file__, str(arguments.base), "--worker", "--tables"]
     known = {**os.environ, "PYTHONPATH": str(source.resolve())}
     done = subprocess.run(
-        [*command, *arguments.tables], env=known, check=True, capture_output=True, text=True
+        [*command, *arguments.tables],
+        env=known,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -82,7 +88,9 @@ def make_long_table():
     X = random.normal(size=(10_000, 77))
     X[:, :20] = X[:, :20] > 1
     X[:, 30:] = np.exp(0.8 * X[:, 30:])
-    score = X[:, [25, 26, 40, 41, 50]] @ [0.5, 0.5, 0.3, 0.3, 0.2] + random.logistic(size=len(X))
+    score = X[:, [25, 26, 40, 41, 50]] @ [0.5, 0.5, 0.3, 0.3, 0.2] + random.logistic(
+        size=len(X)
+    )
     positive = np.zeros(len(X), bool)
     positive[np.argsort(-score)[:66]] = True
     return X, positive

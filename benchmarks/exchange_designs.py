@@ -1,9 +1,9 @@
 """F reached by exchanging columns against the best that SHT-AUC reaches with any step.
 
-n = d = 1000, k = 20, alpha = 0; columns independent, AR(0.6) or AR(0.9); 5 % or 30 % of the rows
-positive. SHT-AUC runs 50 epochs with each of 20 log-spaced constant steps and with "auto", with
-blocks of 64 rows and with all rows in one block; its best of all 42 runs counts. Columns are
-standardised for both.
+n = d = 1000, k = 20, alpha = 0; columns independent, AR(0.6) or AR(0.9); 5 % or 30 % of
+the rows positive. SHT-AUC runs 50 epochs with each of 20 log-spaced constant steps and
+with "auto", with blocks of 64 rows and with all rows in one block; its best of all 42
+runs counts. Columns are standardised for both.
 """
 
 from common import report  # isort: skip

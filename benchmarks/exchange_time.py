@@ -24,13 +24,19 @@ def paper_size():
         X, y = make_outbreak(correlation=correlation, random_state=0)
 
         def sht(X=X, y=y):
-            SHTAUCClassifier(20, tol=0.0, record_history=False, random_state=0).fit(X, y)
+            SHTAUCClassifier(20, tol=0.0, record_history=False, random_state=0).fit(
+                X, y
+            )
 
         def find(X=X, y=y, *, thorough=True):
             sparse_auc_path(X, y, KS, thorough=thorough)
 
-        fit, path, quick = interleaved_minimum([sht, find, partial(find, thorough=False)], 15)
-        cv = interleaved_minimum([lambda X=X, y=y: SparseAUCClassifierCV(KS, cv=5).fit(X, y)], 3)[0]
+        fit, path, quick = interleaved_minimum(
+            [sht, find, partial(find, thorough=False)], 15
+        )
+        cv = interleaved_minimum(
+            [lambda X=X, y=y: SparseAUCClassifierCV(KS, cv=5).fit(X, y)], 3
+        )[0]
         name = f"AR({correlation})" if correlation else "independent"
         rows += [
             (
@@ -80,7 +86,8 @@ def dorothea():
         return [("dorothea", "", "not measured: SPARSEAUC_DATA is not set", "")]
     with np.load(path) as file:
         X = sp.csr_array(
-            (file["data"].astype(np.float64), file["indices"], file["indptr"]), file["shape"]
+            (file["data"].astype(np.float64), file["indices"], file["indptr"]),
+            file["shape"],
         )
         return at_scale("dorothea (CSR, 1150 × 100 000)", X, file["y"], passes=1800)
 

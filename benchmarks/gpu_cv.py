@@ -1,9 +1,9 @@
 """SparseAUCClassifierCV with moments computed on a GPU, beside the same on all CPU cores.
 
-Columns are chosen on the CPU in both; what the GPU does is the readings of X: means and variances,
-rows of H for all folds at once, scores of validation rows. Their rate is set against that of a
-reduction of a large tensor. Times on the GPU are the least of five; the first call takes longer, as
-libraries choose their kernels and memory is set aside.
+Columns are chosen on the CPU in both; what the GPU does is the readings of X: means and
+variances, rows of H for all folds at once, scores of validation rows. Their rate is set
+against that of a reduction of a large tensor. Times on the GPU are the least of five;
+the first call takes longer, as libraries choose their kernels and memory is set aside.
 """
 
 from common import report  # isort: skip
@@ -76,7 +76,9 @@ def compare(n, d, bandwidth):
         runs = []
         for _ in range(REPEATS):
             chunks = TimedChunks(X, X.device)
-            fitted = seconds(lambda c=chunks: SparseAUCClassifierCV(**settings).fit(c, y))
+            fitted = seconds(
+                lambda c=chunks: SparseAUCClassifierCV(**settings).fit(c, y)
+            )
             runs.append((*fitted, chunks))
         first = runs[0][0]
         on_gpu, model, chunks = min(runs, key=lambda run: run[0])
@@ -86,7 +88,9 @@ def compare(n, d, bandwidth):
         other = SparseAUCClassifierCV(**settings).fit(host, y)
         on_cpu = time.perf_counter() - start
     size = host.nbytes
-    same = model.k_ == other.k_ and np.array_equal(model.get_support(), other.get_support())
+    same = model.k_ == other.k_ and np.array_equal(
+        model.get_support(), other.get_support()
+    )
     apart = np.abs(model.coef_ - other.coef_).max() / np.abs(other.coef_).max()
     ridges = len(ALPHAS if d < n else WIDE_ALPHAS)
     what = f"5 folds × 50 k × {ridges} ridges, {n} × {d} float32 ({size / 1e9:.0f} GB)"

@@ -1,8 +1,8 @@
 """Lists under restrictions against all lists there are: how often the best is found and proved.
 
-Ten columns that are correlated, 80 rows, ridges of 0 to 10, lists of up to five columns or five
-budgets, with signs, costs, families and a column that must be on the list, alone and
-together. Seconds are processor time of one list, and of its proof.
+Ten columns that are correlated, 80 rows, ridges of 0 to 10, lists of up to five columns
+or five budgets, with signs, costs, families and a column that must be on the list,
+alone and together. Seconds are processor time of one list, and of its proof.
 """
 
 from common import machine, report  # isort: skip
@@ -33,7 +33,9 @@ KINDS = {
 def problem(seed, kind):
     """Moments, a ridge, and what makes lists feasible."""
     rng = np.random.default_rng(seed)
-    X, y = make_outbreak(n=80, d=D, k=5, mu=0.7, r=0.4, correlation=0.7, random_state=seed)
+    X, y = make_outbreak(
+        n=80, d=D, k=5, mu=0.7, r=0.4, correlation=0.7, random_state=seed
+    )
     costs = rng.integers(1, 9, D) * 1.0
     every = {
         "signs": rng.integers(-1, 2, D),
@@ -44,9 +46,16 @@ def problem(seed, kind):
     given = {key: every[key] for key in kind}
     restrictions = Restrictions(max_per_family=2, **given)
     if "costs" in kind:
-        budget = restrictions.cost_of(restrictions.fixed) + rng.uniform(2, costs.sum() / 2)
+        budget = restrictions.cost_of(restrictions.fixed) + rng.uniform(
+            2, costs.sum() / 2
+        )
         restrictions = replace(restrictions, budgets=np.array([budget]))
-    return StandardisedGram(class_moments(X, y)), ALPHAS[seed % 4], 1 + seed % 5, restrictions
+    return (
+        StandardisedGram(class_moments(X, y)),
+        ALPHAS[seed % 4],
+        1 + seed % 5,
+        restrictions,
+    )
 
 
 def least_objective(gram, alpha, k, restrictions):
@@ -56,7 +65,9 @@ def least_objective(gram, alpha, k, restrictions):
     for size in range(1, k + 1):
         for columns in combinations(range(D), size):
             support = np.array(columns)
-            if np.union1d(support, restrictions.fixed).size > k or not restrictions.allows(support):
+            if np.union1d(
+                support, restrictions.fixed
+            ).size > k or not restrictions.allows(support):
                 continue
             w = -np.linalg.solve(H[np.ix_(support, support)], gram.delta[support])
             if restrictions.right_signs(support, w):

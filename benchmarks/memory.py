@@ -1,8 +1,8 @@
 """Peak memory that a fit takes beyond X and y, against 6·d numbers and the block.
 
-Everything of size d or n is allocated by NumPy, so tracemalloc sees it. Besides the vectors of
-length d a fit keeps labels, an order of the rows and their scores: some 40 bytes a row, against the
-8·d bytes of the row itself, as the first three lines show.
+Everything of size d or n is allocated by NumPy, so tracemalloc sees it. Besides the
+vectors of length d a fit keeps labels, an order of the rows and their scores: some 40
+bytes a row, against the 8·d bytes of the row itself, as the first three lines show.
 """
 
 from common import report  # isort: skip
@@ -53,7 +53,11 @@ def main():
         )
         del X
     X = sp.random_array(
-        (5000, 200_000), density=0.00025, format="csr", rng=rng, data_sampler=rng.standard_normal
+        (5000, 200_000),
+        density=0.00025,
+        format="csr",
+        rng=rng,
+        data_sampler=rng.standard_normal,
     )
     y = np.arange(5000) % 20 == 0
     peak = extra(X, y, k=50, batch_size=50)
@@ -70,7 +74,13 @@ def main():
     report(
         "memory",
         "Peak memory of a fit beyond its input",
-        ["case", "X, MiB", "extra, MiB", "extra / d numbers", "limit: 6·d numbers + the block"],
+        [
+            "case",
+            "X, MiB",
+            "extra, MiB",
+            "extra / d numbers",
+            "limit: 6·d numbers + the block",
+        ],
         rows,
     )
 

@@ -1,11 +1,12 @@
 """Coverage of the 95 % interval of the AUC of nested cross-validation, and of DeLong's interval.
 
-Tables of seven kinds with 60 to 1000 rows: a few independent columns, many, correlated ones, rare
-positives, skewed columns beside indicators, and two with strata: five sites, whose columns and
-share of positives differ, and matched sets of four rows. Three columns (six of many) differ
-between the classes by 0, 0.3, 0.7 or 1.3 standard deviations. An interval is right if it holds the
-AUC on new rows of the list that is fitted to all rows. Lists have 2 or 6 columns; in some tables, a
-quarter as many, cross-validation chooses k and the ridge.
+Tables of seven kinds with 60 to 1000 rows: a few independent columns, many, correlated
+ones, rare positives, skewed columns beside indicators, and two with strata: five sites,
+whose columns and share of positives differ, and matched sets of four rows. Three
+columns (six of many) differ between the classes by 0, 0.3, 0.7 or 1.3 standard
+deviations. An interval is right if it holds the AUC on new rows of the list that is
+fitted to all rows. Lists have 2 or 6 columns; in some tables, a quarter as many,
+cross-validation chooses k and the ridge.
 """
 
 from common import report  # isort: skip
@@ -77,13 +78,17 @@ def true_auc(kind, shift, coef, rng):
 
 def compare(kind, n, shift, number, tuned):
     """Whether each interval is right, and whether its lower end is above one half."""
-    rng = np.random.default_rng([SEED, number, n, int(10 * shift), [*KINDS].index(kind)])
+    rng = np.random.default_rng(
+        [SEED, number, n, int(10 * shift), [*KINDS].index(kind)]
+    )
     X, y, strata = draw(kind, n, shift, rng)
     model = SparseAUCClassifier(k=int(rng.choice([2, 6])), alpha=1.0)
     if tuned:
         model = SparseAUCClassifierCV(random_state=0)
     nested = nested_scores(model, X, y, strata=strata, random_state=number)
-    truth = true_auc(kind, shift, fit_rows(model, X, y, np.arange(n), strata=strata).coef_[0], rng)
+    truth = true_auc(
+        kind, shift, fit_rows(model, X, y, np.arange(n), strata=strata).coef_[0], rng
+    )
     within = () if strata is None else (strata, nested.folds)
     plain = Binary(y > 0).interval_within(nested.scores, *within)
     return [
@@ -104,26 +109,41 @@ def main(repeats=40, *only):
                     if n == 60 and "12 %" in kind:
                         continue
                     results[kind, n, shift] = np.array(
-                        [compare(kind, n, shift, number, False) for number in range(repeats)]
+                        [
+                            compare(kind, n, shift, number, False)
+                            for number in range(repeats)
+                        ]
                     )
                 if n == 150 and not only:
                     results[TUNED, n, shift] = np.array(
-                        [compare("12 columns", n, shift, i, True) for i in range(repeats // 4)]
+                        [
+                            compare("12 columns", n, shift, i, True)
+                            for i in range(repeats // 4)
+                        ]
                     )
     lines = []
     kinds += [] if only else [TUNED]
     groups = [(kind, lambda key, kind=kind: key[0] == kind) for kind in kinds]
     groups += [(f"{n} rows", lambda key, n=n: key[1] == n) for n in SIZES]
-    groups += [(f"shift {shift}", lambda key, shift=shift: key[2] == shift) for shift in SHIFTS]
+    groups += [
+        (f"shift {shift}", lambda key, shift=shift: key[2] == shift) for shift in SHIFTS
+    ]
     groups += [("all", lambda _: True)]
     for name, member in groups:
         part = np.concatenate([found for key, found in results.items() if member(key)])
         noise = [found for key, found in results.items() if member(key) and key[2] == 0]
-        above = np.concatenate(noise)[:, :, 1].mean(axis=0) if noise else (np.nan, np.nan)
+        above = (
+            np.concatenate(noise)[:, :, 1].mean(axis=0) if noise else (np.nan, np.nan)
+        )
         (plain, _, narrow), (wider, _, wide) = part.mean(axis=0)
         error = np.sqrt(wider * (1 - wider) / len(part))
         lines.append(
-            [name, len(part), f"{100 * plain:.1f} %", f"{100 * wider:.1f} % ± {100 * error:.1f}"]
+            [
+                name,
+                len(part),
+                f"{100 * plain:.1f} %",
+                f"{100 * wider:.1f} % ± {100 * error:.1f}",
+            ]
             + [f"{wide / narrow:.2f}"]
             + ["" if np.isnan(one) else f"{100 * one:.1f} %" for one in above]
         )

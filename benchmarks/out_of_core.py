@@ -1,15 +1,16 @@
 """A table about as large as the memory: anonymous memory of a fit, and its time.
 
-A file of random rows is made chunk by chunk, fitted through ``numpy.memmap`` and deleted. Each line
-is measured in a process of its own, so that nothing an earlier fit left behind counts for or
-against it. Memory is the largest anonymous memory of the whole process (RssAnon: all it allocated,
-the interpreter and its libraries included, without pages of the file that the system may drop at
-any time).
+A file of random rows is made chunk by chunk, fitted through ``numpy.memmap`` and
+deleted. Each line is measured in a process of its own, so that nothing an earlier fit
+left behind counts for or against it. Memory is the largest anonymous memory of the
+whole process (RssAnon: all it allocated, the interpreter and its libraries included,
+without pages of the file that the system may drop at any time).
 
-Before each measurement the file is put out of the system's cache, and the table says how much of it
-was still there. Reading it once, its sum slice by slice through the same map, is then what the disk
-gives. A fit that reads it several times finds on later readings what the memory could hold, which
-is said as well: the part of the file in the cache at the end.
+Before each measurement the file is put out of the system's cache, and the table says
+how much of it was still there. Reading it once, its sum slice by slice through the same
+map, is then what the disk gives. A fit that reads it several times finds on later
+readings what the memory could hold, which is said as well: the part of the file in the
+cache at the end.
 """
 
 from common import Watch, memory_of, report, verdict  # isort: skip
@@ -48,7 +49,8 @@ def make_file(path, n, d):
     y = rng.random(n) < SHARE
     X = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, d))
     size = max(1, 2**26 // (4 * d))
-    # Rows are taken from one pool with a random offset: making new ones for all would take hours.
+    # Rows are taken from one pool with a random offset: making new ones for all would
+    # take hours.
     pool = rng.standard_normal((2 * size, d), dtype=np.float32)
     for start in range(0, n, size):
         stop = min(n, start + size)
@@ -101,9 +103,16 @@ def measure(name, folder):
             model = MODELS[name]().fit(np.load(path, mmap_mode="r"), y)
             support = model.get_support(indices=True)
             found["readings"] = getattr(model, "n_passes_", "")
-            found["chosen"] = f"{np.count_nonzero(support < INFORMATIVE)} of {support.size}"
+            found["chosen"] = (
+                f"{np.count_nonzero(support < INFORMATIVE)} of {support.size}"
+            )
         seconds = time.perf_counter() - start
-    found |= {"s": seconds, "peak": watch.most, "before": before, "after": share_in_cache(path)}
+    found |= {
+        "s": seconds,
+        "peak": watch.most,
+        "before": before,
+        "after": share_in_cache(path),
+    }
     print(json.dumps(found))
 
 

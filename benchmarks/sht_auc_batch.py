@@ -1,9 +1,10 @@
 """Rows of a block of SHT-AUC: test AUC, F and processor time, by the share of positives.
 
-CSR tables are divided by the largest magnitude of each column, dense ones standardised. Five
-splits, 70 % of the rows to train; of the simulated tables five draws. Blocks of 20/r rows have 20
-positives on average; they have at least 64 rows, and at most a quarter of the table. That is the
-default; it was chosen on other splits and draws than those here.
+CSR tables are divided by the largest magnitude of each column, dense ones standardised.
+Five splits, 70 % of the rows to train; of the simulated tables five draws. Blocks of
+20/r rows have 20 positives on average; they have at least 64 rows, and at most a
+quarter of the table. That is the default; it was chosen on other splits and draws than
+those here.
 """
 
 from common import report  # isort: skip
@@ -56,7 +57,13 @@ def splits_of(name):
 def draws_of(correlation, r, n=10_000):
     for seed in SPLITS:
         data = make_outbreak(
-            n=2 * n, d=200, k=10, mu=0.4, r=r, correlation=correlation, random_state=seed
+            n=2 * n,
+            d=200,
+            k=10,
+            mu=0.4,
+            r=r,
+            correlation=correlation,
+            random_state=seed,
         )
         X = StandardScaler().fit(data.X[:n]).transform(data.X)
         positive = data.y > 0
@@ -79,9 +86,9 @@ def study(tables, k):
         for name in SIZES:
             size = size_of(name, positive.size, positive.mean())
             start = time.process_time()
-            model = SHTAUCClassifier(k, batch_size=size, random_state=0, record_history=False).fit(
-                X, positive
-            )
+            model = SHTAUCClassifier(
+                k, batch_size=size, random_state=0, record_history=False
+            ).fit(X, positive)
             seconds[name].append(time.process_time() - start)
             losses[name].append(model.objective_)
             aucs[name].append(auc(truth, model.decision_function(X_test)))
@@ -112,9 +119,15 @@ def main():
             add(name, k, splits_of(name))
     for correlation in (0.0, 0.6, 0.9):
         for r in (0.01, 0.05, 0.3):
-            about = f"simulated, AR({correlation})" if correlation else "simulated, independent"
+            about = (
+                f"simulated, AR({correlation})"
+                if correlation
+                else "simulated, independent"
+            )
             add(about, 10, draws_of(correlation, r))
-    rows.append(("**mean**", "", "", *(f"**{mean:.4f}**" for mean in np.mean(means, axis=0))))
+    rows.append(
+        ("**mean**", "", "", *(f"**{mean:.4f}**" for mean in np.mean(means, axis=0)))
+    )
     report(
         "sht_auc_batch",
         "SHT-AUC by the rows of a block: test AUC · F · processor seconds of a fit",

@@ -1,8 +1,8 @@
 """Time of one SHT-AUC epoch against one bare pass over the same table (`X.T @ c`).
 
-An epoch is measured as the difference of two fits of E and 2E epochs divided by E, so that what a
-fit does once (class means) does not count; the column "with history" adds F and the training AUC
-after every epoch, as the classifier records them.
+An epoch is measured as the difference of two fits of E and 2E epochs divided by E, so
+that what a fit does once (class means) does not count; the column "with history" adds F
+and the training AUC after every epoch, as the classifier records them.
 """
 
 from common import interleaved_minimum, report, verdict  # isort: skip
@@ -37,7 +37,11 @@ def epoch_ratio(X, y, k, batch_size, epochs, repeats):
         ],
         repeats,
     )
-    return (two - one) / epochs / bare, (two_seen - one_seen) / epochs / bare, bare * 1e3
+    return (
+        (two - one) / epochs / bare,
+        (two_seen - one_seen) / epochs / bare,
+        bare * 1e3,
+    )
 
 
 def dense(n, d, dtype):
@@ -54,7 +58,8 @@ def a9a():
         return None
     with np.load(path) as file:
         X = sp.csr_array(
-            (file["data"].astype(np.float64), file["indices"], file["indptr"]), file["shape"]
+            (file["data"].astype(np.float64), file["indices"], file["indptr"]),
+            file["shape"],
         )
         return X, file["y"]
 
@@ -68,7 +73,9 @@ def main():
         (1000, 100_000, np.float64, 50, 100, 1.35, 2, 8),
         (1000, 100_000, np.float32, 50, 100, None, 2, 8),
     ]:
-        ratio, seen, bare = epoch_ratio(*dense(n, d, dtype), k, batch_size, epochs, repeats)
+        ratio, seen, bare = epoch_ratio(
+            *dense(n, d, dtype), k, batch_size, epochs, repeats
+        )
         epoch_ms[d, np.dtype(dtype)] = ratio * bare
         name = f"dense {np.dtype(dtype)}, n={n}, d={d}, b={batch_size}, k={k}"
         rows.append(
@@ -94,7 +101,10 @@ def main():
                 verdict(ratio, 2.2),
             )
         )
-    speedup = epoch_ms[100_000, np.dtype(np.float64)] / epoch_ms[100_000, np.dtype(np.float32)]
+    speedup = (
+        epoch_ms[100_000, np.dtype(np.float64)]
+        / epoch_ms[100_000, np.dtype(np.float32)]
+    )
     rows.append(
         (
             "float32 against float64, d=100000",

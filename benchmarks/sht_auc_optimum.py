@@ -1,9 +1,10 @@
 """How far SHT-AUC ends from the certified optimum of F, in F and in AUC, and what exchanges mend.
 
-alpha = 0, columns standardised; columns independent, AR(0.6) or AR(0.9); 5 % or 30 % of the rows
-positive. The optimum is that of ``certify``; where branch and bound does not close, the best list
-known stands for it. "Exchanges among 4k": SHT-AUC chooses 4k columns and ``SparseAUCClassifier``
-the list among them, as in ``make_pipeline(SHTAUCClassifier(k=4 * k), SparseAUCClassifier(k))``.
+alpha = 0, columns standardised; columns independent, AR(0.6) or AR(0.9); 5 % or 30 % of
+the rows positive. The optimum is that of ``certify``; where branch and bound does not
+close, the best list known stands for it. "Exchanges among 4k": SHT-AUC chooses 4k
+columns and ``SparseAUCClassifier`` the list among them, as in
+``make_pipeline(SHTAUCClassifier(k=4 * k), SparseAUCClassifier(k))``.
 """
 
 from common import report  # isort: skip
@@ -39,7 +40,9 @@ def new_rows(data, mu, correlation, seed):
 def lists_of(X, y, k, seed):
     """Coefficients by each way to a list, and whether the last is proven best."""
     found = {"auto": SHTAUCClassifier(k, random_state=seed).fit(X, y).coef_[0]}
-    found["paper"] = SHTAUCClassifier(k, step_size="paper", random_state=seed).fit(X, y).coef_[0]
+    found["paper"] = (
+        SHTAUCClassifier(k, step_size="paper", random_state=seed).fit(X, y).coef_[0]
+    )
     early = SHTAUCClassifier(k, early_stopping=True, random_state=seed)
     found["early"] = early.fit(X, y).coef_[0]
     wide = SHTAUCClassifier(4 * k, random_state=seed).fit(X, y).get_support()
@@ -69,9 +72,12 @@ def study(n, d, k, n_tables, correlation, r):
     aucs = {name: [] for name in (*names, "optimum")}
     n_closed = 0
     for seed in range(n_tables):
-        # The paper's shift where rows are as many as columns, a larger one for short lists.
+        # The paper's shift where rows are as many as columns, a larger one for short
+        # lists.
         mu = 0.3 if d == n else 0.4
-        data = make_outbreak(n=n, d=d, k=k, mu=mu, r=r, correlation=correlation, random_state=seed)
+        data = make_outbreak(
+            n=n, d=d, k=k, mu=mu, r=r, correlation=correlation, random_state=seed
+        )
         scaler = StandardScaler().fit(data.X)
         X = scaler.transform(data.X)
         new, truth = new_rows(data, mu, correlation, 1000 + seed)

@@ -1,9 +1,9 @@
 """F reached by `step_size="auto"` against the best of 20 constant steps, on six designs.
 
-n = d = 1000, k = 20, blocks of the default size, 50 epochs; columns independent, AR(0.6) or
-AR(0.9); 5 % or 30 % of the rows positive. The constants of the automatic step were compared on data
-drawn with other seeds than those here; that it stops growing while it settles was looked at on
-these.
+n = d = 1000, k = 20, blocks of the default size, 50 epochs; columns independent,
+AR(0.6) or AR(0.9); 5 % or 30 % of the rows positive. The constants of the automatic
+step were compared on data drawn with other seeds than those here; that it stops growing
+while it settles was looked at on these.
 """
 
 from common import report  # isort: skip
@@ -34,7 +34,13 @@ def main():
             autos, bests, steps = [], [], []
             for seed in SEEDS:
                 X, y = make_outbreak(
-                    1000, 1000, 20, mu=0.3, r=r, correlation=correlation, random_state=seed
+                    1000,
+                    1000,
+                    20,
+                    mu=0.3,
+                    r=r,
+                    correlation=correlation,
+                    random_state=seed,
                 )
                 constant = [reached(X, y, step, seed) for step in STEPS]
                 autos.append(reached(X, y, "auto", seed))
@@ -77,7 +83,14 @@ def main():
     report(
         "sht_auc_step",
         f"The automatic step against the best of 20 constant steps ({len(SEEDS)} data sets)",
-        ["design", "best F", "its step", "F with auto", "auto above best", "worst data set"],
+        [
+            "design",
+            "best F",
+            "its step",
+            "F with auto",
+            "auto above best",
+            "worst data set",
+        ],
         rows,
     )
 

@@ -1,8 +1,9 @@
 """What a new process costs: help, an import, the first fits and the demo.
 
-Processor time of the whole process, leaving the interpreter included. Fits and the demo run without
-any compiled kernel, with those that a wheel carries, and with those that a run before compiled.
-``utils/jit.py``, README, installation and FAQ name the time of the default fit.
+Processor time of the whole process, leaving the interpreter included. Fits and the demo
+run without any compiled kernel, with those that a wheel carries, and with those that a
+run before compiled. ``utils/jit.py``, README, installation and FAQ name the time of the
+default fit.
 """
 
 from common import report  # isort: skip
@@ -93,16 +94,26 @@ def first_runs(folder):
             "NUMBA_CACHE_DIR": str(folder / str(place)), "SPARSEAUC_NO_SHIPPED_KERNELS": "1",
         }  # fmt: skip
         cold, done = run(*arguments, **here)
-        print(f"{name}: {done.stdout.splitlines()[-1:]}")  # of the default fit: how many kernels
+        print(
+            f"{name}: {done.stdout.splitlines()[-1:]}"
+        )  # of the default fit: how many kernels
         yield f"{name}, nothing compiled", cold, limit_cold
         wheel = {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "none")}
-        yield f"{name}, kernels of a wheel", least(*arguments, repeats=2, **wheel), limit_shipped
+        yield (
+            f"{name}, kernels of a wheel",
+            least(*arguments, repeats=2, **wheel),
+            limit_shipped,
+        )
         yield f"{name}, compiled before", least(*arguments, repeats=2, **here), None
 
 
 def main():
     rows = [
-        ("`import sklearn.linear_model` alone", least("-c", "import sklearn.linear_model"), None)
+        (
+            "`import sklearn.linear_model` alone",
+            least("-c", "import sklearn.linear_model"),
+            None,
+        )
     ]
     for name, arguments, environment in (
         ("`sparseauc --help`", ["--help"], {}),
@@ -120,7 +131,10 @@ def main():
         "startup",
         "What a new process costs",
         ["case", "processor seconds", "limit"],
-        [(name, f"{seconds:.2f}", verdict(seconds, limit)) for name, seconds, limit in rows],
+        [
+            (name, f"{seconds:.2f}", verdict(seconds, limit))
+            for name, seconds, limit in rows
+        ],
     )
     print(f"utils/jit.py says: {KERNELS_OF_A_FIT} kernels, {SECONDS_OF_A_FIT} s")
 

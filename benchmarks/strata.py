@@ -1,8 +1,9 @@
 """Lists of eight columns from six hospitals, judged at six others: pooled, or within hospitals.
 
-Hospitals have 250 rows each, 5 to 60 % of them positive. Eight of sixty columns differ between the
-classes, by half a standard deviation; thirty others differ between hospitals, by one on average.
-AUCs are of the new hospitals: of pairs of rows of the same hospital, and of all pairs.
+Hospitals have 250 rows each, 5 to 60 % of them positive. Eight of sixty columns differ
+between the classes, by half a standard deviation; thirty others differ between
+hospitals, by one on average. AUCs are of the new hospitals: of pairs of rows of the
+same hospital, and of all pairs.
 """
 
 from common import report  # isort: skip
@@ -25,7 +26,9 @@ SITES, ROWS, COLUMNS, TRUE, SHIFTED = 6, 250, 60, 8, 30
 def hospitals(rng):
     """Rows, outcomes and hospitals."""
     sites = np.repeat(np.arange(SITES), ROWS)
-    y = (rng.random(sites.size) < rng.permutation(np.linspace(0.05, 0.6, SITES))[sites]).astype(int)
+    y = (
+        rng.random(sites.size) < rng.permutation(np.linspace(0.05, 0.6, SITES))[sites]
+    ).astype(int)
     X = rng.normal(size=(sites.size, COLUMNS))
     X[:, :TRUE] += 0.5 * y[:, None]
     X[:, -SHIFTED:] += rng.normal(size=(SITES, SHIFTED))[sites]
@@ -35,13 +38,19 @@ def hospitals(rng):
 def centre(X, sites):
     """Columns less their means at each hospital, which needs no outcomes."""
     number = np.unique(sites, return_inverse=True)[1]
-    means = np.array([X[number == site].mean(axis=0) for site in range(number.max() + 1)])
+    means = np.array(
+        [X[number == site].mean(axis=0) for site in range(number.max() + 1)]
+    )
     return X - means[number]
 
 
 def l1_logistic():
     model = LogisticRegressionCV(
-        Cs=np.logspace(-3, 1, 15), cv=5, penalty="l1", solver="liblinear", scoring="roc_auc"
+        Cs=np.logspace(-3, 1, 15),
+        cv=5,
+        penalty="l1",
+        solver="liblinear",
+        scoring="roc_auc",
     )
     return make_pipeline(StandardScaler(), model)
 
@@ -57,7 +66,11 @@ def fitted(name, X, y, sites):
 
         return np.flatnonzero(model[-1].coef_[0]), score
     strata = sites if "within" in name else None
-    model = SparseAUCClassifierCV(rule="1se") if "tuned" in name else SparseAUCClassifier(TRUE, 1.0)
+    model = (
+        SparseAUCClassifierCV(rule="1se")
+        if "tuned" in name
+        else SparseAUCClassifier(TRUE, 1.0)
+    )
     model.fit(X, y, strata=strata)
     return np.flatnonzero(model.get_support()), lambda X, _: model.decision_function(X)
 
@@ -82,7 +95,9 @@ def main(seeds=SEEDS):
             X, y, sites = new
             scores = score(X, sites)
             within = stratified_auc(y, scores, sites).auc
-            found[name].append([within, auc(y, scores), columns.size, np.sum(columns < TRUE)])
+            found[name].append(
+                [within, auc(y, scores), columns.size, np.sum(columns < TRUE)]
+            )
     rows = []
     for name in names:
         values = np.array(found[name])

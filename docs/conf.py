@@ -45,14 +45,14 @@ suppress_warnings = [
     "config.cache",
 ]
 
-# ------------------------------------------------------------------------------------------ text
+# --------------------------------------------------------------------------------- text
 
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 # Options begin with two hyphens, not with a dash.
 smartquotes = False
 
-# ------------------------------------------------------------------------------------- reference
+# ---------------------------------------------------------------------------- reference
 
 autosummary_generate = True
 autosummary_ignore_module_all = False
@@ -65,9 +65,10 @@ numpydoc_xref_param_type = False
 # Ours are sentences ("ndarray of shape (n,)"), not names to be linked.
 numpydoc_class_members_toctree = False
 
-# --------------------------------------------------------------------------------------- gallery
+# ------------------------------------------------------------------------------ gallery
 
-# Published tables are not in the repository: where they are absent, their examples are shown only.
+# Published tables are not in the repository: where they are absent, their examples are
+# shown only.
 PUBLISHED = Path(os.environ.get("SPARSEAUC_DATA", "")) / "published" / "README.md"
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -87,7 +88,7 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
 }
 
-# ------------------------------------------------------------------------------------------ HTML
+# --------------------------------------------------------------------------------- HTML
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sparseauc"
@@ -97,7 +98,9 @@ html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sourcelink = False
 # Pages without a list of neighbours leave more width for tables.
-html_sidebars = {name: [] for name in ("tutorial", "faq", "benchmarks", "generated/benchmarks/*")}
+html_sidebars = {
+    name: [] for name in ("tutorial", "faq", "benchmarks", "generated/benchmarks/*")
+}
 html_theme_options = {
     "logo": {"text": "sparseauc"},
     "header_links_before_dropdown": 8,
@@ -116,7 +119,8 @@ html_theme_options = {
 copyright = "the sparseauc developers, MIT licence"
 
 
-# ------------------------------------------------------------------------------- our own additions
+# ------------------------------------------------------------------------------- our
+# own additions
 
 
 def write_inline(translator, node):
@@ -127,7 +131,9 @@ def write_inline(translator, node):
 
 def write_block(translator, node):
     """Write a formula that stands by itself."""
-    translator.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
+    translator.body.append(
+        f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>'
+    )
     raise SkipNode
 
 
@@ -162,7 +168,12 @@ def resolve_by_name(app, env, node, contnode):
         if len(found) == 1:
             entry = domain.objects[found[0]]
             return make_refnode(
-                app.builder, node["refdoc"], entry.docname, entry.node_id, contnode, found[0]
+                app.builder,
+                node["refdoc"],
+                entry.docname,
+                entry.node_id,
+                contnode,
+                found[0],
             )
     return None
 

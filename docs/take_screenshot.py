@@ -24,7 +24,9 @@ def main() -> None:
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         tab = browser.new_page(
-            viewport={"width": 1280, "height": 1560}, device_scale_factor=0.75, color_scheme="light"
+            viewport={"width": 1280, "height": 1560},
+            device_scale_factor=0.75,
+            color_scheme="light",
         )
         tab.goto(page.as_uri())
         tab.screenshot(path=TARGET)

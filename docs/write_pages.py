@@ -1,7 +1,8 @@
 """Pages and parts of pages that are made of something else, so that they cannot go stale.
 
-The benchmarks' tables, the options of the command and the list of public names are written below
-``docs/generated`` each time the pages are built. The pages of the reproduction are copied there.
+The benchmarks' tables, the options of the command and the list of public names are
+written below ``docs/generated`` each time the pages are built. The pages of the
+reproduction are copied there.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
-# Public modules in the order of the reference. Names are those of ``__all__``, or else functions
-# and classes that the module defines; a name that an earlier module has is not listed again.
+# Public modules in the order of the reference. Names are those of ``__all__``, or else
+# functions and classes that the module defines; a name that an earlier module has is
+# not listed again.
 SECTIONS = {
     "Everyday use": {
         "sparseauc": "Classifiers",
@@ -46,7 +48,9 @@ SECTIONS = {
         "sparseauc.estimators": "Warnings of the estimators",
     },
 }
-MODULES = {name: title for section in SECTIONS.values() for name, title in section.items()}
+MODULES = {
+    name: title for section in SECTIONS.values() for name, title in section.items()
+}
 # Of modules that also serve others of this package, the names that users need.
 FOR_USERS = {
     "sparseauc.metrics": (
@@ -67,7 +71,8 @@ FOR_USERS = {
     "sparseauc_app.methods": ("Method",),
     "sparseauc_app.scorecard": ("ScoreCard",),
 }
-# What users need first, on the first page of the reference; other names follow by alphabet.
+# What users need first, on the first page of the reference; other names follow by
+# alphabet.
 FIRST = (
     "SparseAUCClassifierCV", "SparseAUCClassifier", "SparseConcordanceCV", "SparseConcordance",
     "report", "save_model", "load_model",
@@ -138,20 +143,24 @@ class GalleryOrder:
     def __call__(self, name: str) -> tuple[int, str]:
         """Key to sort a file by."""
         stem = name.removesuffix(".py")
-        return (self._FIRST.index(stem) if stem in self._FIRST else len(self._FIRST)), name
+        return (
+            self._FIRST.index(stem) if stem in self._FIRST else len(self._FIRST)
+        ), name
 
 
 def table(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """A table in Markdown."""
     lines = [list(headings), ["---"] * len(list(headings)), *rows]
-    return "".join("| " + " | ".join(_cell(cell) for cell in line) + " |\n" for line in lines)
+    return "".join(
+        "| " + " | ".join(_cell(cell) for cell in line) + " |\n" for line in lines
+    )
 
 
 def _cell(value: Any) -> str:
     return str(value).replace("|", r"\|").replace("\n", " ")
 
 
-# ------------------------------------------------------------------------------------- benchmarks
+# --------------------------------------------------------------------------- benchmarks
 
 
 def benchmark_pages(results: Path = ROOT / "benchmarks" / "results") -> dict[str, str]:
@@ -159,13 +168,20 @@ def benchmark_pages(results: Path = ROOT / "benchmarks" / "results") -> dict[str
     pages = {}
     lines = []
     # What most people come for first.
-    paths = sorted(results.glob("*.md"), key=lambda path: (path.stem != "peers", path.stem))
+    paths = sorted(
+        results.glob("*.md"), key=lambda path: (path.stem != "peers", path.stem)
+    )
     for path in paths:
         text = path.read_text(encoding="utf-8")
         pages[f"benchmarks/{path.name}"] = text
         title = text.partition("\n")[0].lstrip("# ")
-        kept, missed = len(re.findall(r"\bkept\b", text)), len(re.findall(r"\bMISSED\b", text))
-        lines.append((f"[{title}](generated/benchmarks/{path.name})", kept or "", missed or ""))
+        kept, missed = (
+            len(re.findall(r"\bkept\b", text)),
+            len(re.findall(r"\bMISSED\b", text)),
+        )
+        lines.append(
+            (f"[{title}](generated/benchmarks/{path.name})", kept or "", missed or "")
+        )
     names = "\n".join(f"generated/benchmarks/{path.stem}" for path in paths)
     pages["parts/benchmarks.md"] = (
         table(("what is measured", "limits kept", "limits missed"), lines)
@@ -178,7 +194,9 @@ def first_table(name: str, columns: int | None = None) -> str:
     """Return the first table of a file of results, or its first columns."""
     text = (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
     lines = text[text.index("\n| ") + 1 :].partition("\n\n")[0].splitlines()
-    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines
+    ]
     head, _, *body = (row[:columns] for row in rows)
     return table(head, body)
 
@@ -215,11 +233,14 @@ def peers_part(path: Path = ROOT / "benchmarks" / "results" / "peers_wide.md") -
         )
     return table(
         ("data", *methods),
-        ((data, *(values.get(method, "") for method in methods)) for data, values in found.items()),
+        (
+            (data, *(values.get(method, "") for method in methods))
+            for data, values in found.items()
+        ),
     )
 
 
-# ----------------------------------------------------------------------------------- sample report
+# ------------------------------------------------------------------------ sample report
 
 
 def sample_report() -> str:
@@ -230,13 +251,15 @@ def sample_report() -> str:
 
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "patients.csv"
-        make_patients(PATIENTS + NEW, random_state=0)[:PATIENTS].to_csv(table, index=False)
+        make_patients(PATIENTS + NEW, random_state=0)[:PATIENTS].to_csv(
+            table, index=False
+        )
         return report(
             table, "sepsis", positive="yes", exclude=["patient"], missing="median", rule="1se"
         ).html  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------- command
+# ------------------------------------------------------------------------------ command
 
 
 def command_part() -> str:
@@ -275,13 +298,18 @@ def exit_codes_part() -> str:
 def _default(parameter: Any) -> str:
     """Return the default as one types it; nothing for flags and what must or need not be given."""
     value = parameter.default
-    if value is None or isinstance(value, bool) or callable(value) or parameter.required:
+    if (
+        value is None
+        or isinstance(value, bool)
+        or callable(value)
+        or parameter.required
+    ):
         return ""
     value = getattr(value, "value", value)
     return f"`{value}`" if isinstance(value, str | int | float | Path) else ""
 
 
-# -------------------------------------------------------------------------------------- reference
+# ---------------------------------------------------------------------------- reference
 
 
 def public_names() -> dict[str, list[str]]:
@@ -318,7 +346,9 @@ def reference_pages() -> dict[str, str]:
     for module_name, names in modules.items():
         title = MODULES[module_name]
         # Bars are magnitudes here, not substitutions.
-        about = (inspect.getdoc(importlib.import_module(module_name)) or "").replace("|", r"\|")
+        about = (inspect.getdoc(importlib.import_module(module_name)) or "").replace(
+            "|", r"\|"
+        )
         entries = "\n".join(f"   {name}" for name in names)
         pages[f"api/{module_name}.rst"] = (
             f"{title}\n{'=' * len(title)}\n\n``{module_name}``: {about}\n\n"
@@ -334,7 +364,10 @@ def reference_pages() -> dict[str, str]:
         listing = "\n".join(f"api/{name}" for name in shown)
         parts.append(f"## {section}\n\n```{{toctree}}\n:hidden:\n\n{listing}\n```\n")
         for name in shown:
-            rows = ((f"{{py:obj}}`~{name}.{one}`", _first_line(name, one)) for one in modules[name])
+            rows = (
+                (f"{{py:obj}}`~{name}.{one}`", _first_line(name, one))
+                for one in modules[name]
+            )
             title = f"[{MODULES[name]}](api/{name}.rst)"
             parts.append(f"### {title}\n\n" + table((f"`{name}`", ""), rows))
     pages["api.md"] = "\n".join(parts)
@@ -344,4 +377,6 @@ def reference_pages() -> dict[str, str]:
 def _first_line(module: str, name: str) -> str:
     """First sentence of a docstring, as Markdown."""
     text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
-    return re.sub(r":\w+:`~?([^`]*)`", r"`\1`", text.partition("\n\n")[0]).replace("``", "`")
+    return re.sub(r":\w+:`~?([^`]*)`", r"`\1`", text.partition("\n\n")[0]).replace(
+        "``", "`"
+    )

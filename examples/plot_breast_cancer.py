@@ -2,15 +2,13 @@
 Breast cancer: three measurements instead of thirty
 ===================================================
 
-569 biopsies with 30 measurements of cell nuclei, many of them strongly correlated. How many does it
-take to rank malignant biopsies above benign ones?
+569 biopsies with 30 measurements of cell nuclei, many of them strongly correlated. How
+many does it take to rank malignant biopsies above benign ones?
 """
 
-# %%
-# AUC against the number of columns
-# ---------------------------------
-# Cross-validation fits every length and ridge. ``rule="1se"`` takes the shortest list within one
-# standard error of the highest AUC.
+# %% AUC against the number of columns ---------------------------------
+# Cross-validation fits every length and ridge. ``rule="1se"`` takes the shortest list
+# within one standard error of the highest AUC.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
@@ -36,10 +34,8 @@ plt.show()
 # --------
 column_table(model, X, y).round(3)
 
-# %%
-# Nested cross-validation
-# -----------------------
-# The AUC to report repeats the whole procedure in every outer fold, choice of columns included.
+# %% Nested cross-validation ----------------------- The AUC to report repeats the whole
+# procedure in every outer fold, choice of columns included.
 
 nested = nested_scores(model, X, y, cv=5, random_state=0)
 one = nested.interval
@@ -48,10 +44,8 @@ print("columns per fold:", [len(columns) for columns in nested.fold_columns])
 ROCBandDisplay.from_predictions(y == "malignant", nested.scores)
 plt.show()
 
-# %%
-# All thirty columns
-# ------------------
-# Logistic regression on all columns ranks slightly better, with ten times as many measurements.
+# %% All thirty columns ------------------ Logistic regression on all columns ranks
+# slightly better, with ten times as many measurements.
 
 everything = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 scores = cross_val_predict(everything, X, y, cv=5, method="decision_function")

@@ -2,15 +2,13 @@
 How many columns?
 =================
 
-Cross-validated AUC against the number of columns, the choice of the two rules, and the coefficients
-as the list grows.
+Cross-validated AUC against the number of columns, the choice of the two rules, and the
+coefficients as the list grows.
 """
 
-# %%
-# Two rules
-# ---------
-# Lists of all lengths are fitted in every fold, for several ridges. ``"best"`` takes the fewest
-# columns within 0.002 of the highest AUC, ``"1se"`` the fewest within one standard error of it.
+# %% Two rules --------- Lists of all lengths are fitted in every fold, for several
+# ridges. ``"best"`` takes the fewest columns within 0.002 of the highest AUC, ``"1se"``
+# the fewest within one standard error of it.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,19 +33,15 @@ for rule, model in models.items():
         f"{auc(y_new, model.decision_function(X_new)):.3f} on 5200 new rows"
     )
 
-# %%
-# AUC against k
-# -------------
-# The curve is flat where more columns gain nothing. The highest of many validation AUCs is slightly
-# optimistic; :func:`~sparseauc.selection.nested_scores` gives the AUC to report.
+# %% AUC against k ------------- The curve is flat where more columns gain nothing. The
+# highest of many validation AUCs is slightly optimistic;
+# :func:`~sparseauc.selection.nested_scores` gives the AUC to report.
 
 AUCPathDisplay.from_estimator(models["1se"])
 plt.show()
 
-# %%
-# Which columns enter and leave
-# -----------------------------
-# Lists are not nested: a column that replaced two others leaves when both are on the list.
+# %% Which columns enter and leave ----------------------------- Lists are not nested: a
+# column that replaced two others leaves when both are on the list.
 
 best = models["best"]
 ks = list(best.path_.ks)

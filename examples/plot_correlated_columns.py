@@ -2,20 +2,18 @@
 When choosing columns jointly pays
 ==================================
 
-1000 rows, 15 % of them positive, and 300 columns, 15 of which differ between the classes. On the
-left columns are independent, on the right neighbours are correlated. Three ways to a short list,
-evaluated on new rows:
+1000 rows, 15 % of them positive, and 300 columns, 15 of which differ between the
+classes. On the left columns are independent, on the right neighbours are correlated.
+Three ways to a short list, evaluated on new rows:
 
 * the k columns with the largest difference of class means;
 * the best k columns jointly, by exchanges;
 * logistic regression with an L1 penalty, whose strength determines k.
 """
 
-# %%
-# All lists of all lengths
-# ------------------------
-# :func:`~sparseauc.sparse_auc_path` gives the lists of all lengths. For the L1 penalty, several
-# strengths are tried.
+# %% All lists of all lengths ------------------------
+# :func:`~sparseauc.sparse_auc_path` gives the lists of all lengths. For the L1 penalty,
+# several strengths are tried.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -68,17 +66,17 @@ METHODS = {
     "difference of means": (one_by_one, "C7", "^"),
 }
 
-# %%
-# AUC against the number of columns
-# ---------------------------------
-# Means over three draws. With independent columns a joint choice gains nothing: the largest
-# differences are best up to the 15 columns with signal. With correlated columns, a column without
-# signal can cancel the noise of one with signal, which univariate methods cannot find. Exchanges
-# reach with 20 columns what the L1 penalty needs 33 for.
+# %% AUC against the number of columns --------------------------------- Means over
+# three draws. With independent columns a joint choice gains nothing: the largest
+# differences are best up to the 15 columns with signal. With correlated columns, a
+# column without signal can cancel the noise of one with signal, which univariate
+# methods cannot find. Exchanges reach with 20 columns what the L1 penalty needs 33 for.
 
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for panel, (title, correlation) in zip(
-    panels, {"independent columns": 0.0, "neighbours correlated by 0.8": 0.8}.items(), strict=True
+    panels,
+    {"independent columns": 0.0, "neighbours correlated by 0.8": 0.8}.items(),
+    strict=True,
 ):
     draws = [draw(correlation, seed) for seed in range(3)]
     for name, (method, colour, marker) in METHODS.items():

@@ -2,8 +2,9 @@
 Diabetes: a list that keeps age and sex
 =======================================
 
-442 patients with diabetes. The outcome is progression within a year, here the quarter of patients
-with the fastest. Age and sex must be on the list; which other measurements help?
+442 patients with diabetes. The outcome is progression within a year, here the quarter
+of patients with the fastest. Age and sex must be on the list; which other measurements
+help?
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +12,12 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 
 from sparseauc import Limits, SparseAUCClassifierCV
-from sparseauc.selection import column_table, nested_scores, replacements, stability_selection
+from sparseauc.selection import (
+    column_table,
+    nested_scores,
+    replacements,
+    stability_selection,
+)
 
 X, progression = load_diabetes(as_frame=True, return_X_y=True, scaled=False)
 X = X.rename(columns={"bp": "blood pressure", "s5": "log triglycerides", "s3": "HDL"})
@@ -23,9 +29,9 @@ y = progression > progression.quantile(0.75)
 # ``frequency`` is the share of refits on half of the rows that chose the column.
 
 kept = ["age", "sex"]
-model = SparseAUCClassifierCV(rule="1se", limits=Limits(always_include=kept), random_state=0).fit(
-    X, y
-)
+model = SparseAUCClassifierCV(
+    rule="1se", limits=Limits(always_include=kept), random_state=0
+).fit(X, y)
 stability = stability_selection(
     X, y, k=model.k_, limits=Limits(always_include=kept), n_pairs=25, random_state=0
 )

@@ -2,15 +2,12 @@
 A first fit
 ===========
 
-A table, a fit, the short list, and its AUC on new rows. Everything after the first section works
-the same with your own data frame.
+A table, a fit, the short list, and its AUC on new rows. Everything after the first
+section works the same with your own data frame.
 """
 
-# %%
-# A table
-# -------
-# 1000 simulated patients, 5 % of them sick, with 200 correlated markers. Ten markers differ between
-# sick and healthy. Test rows are set aside first.
+# %% A table ------- 1000 simulated patients, 5 % of them sick, with 200 correlated
+# markers. Ten markers differ between sick and healthy. Test rows are set aside first.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,22 +25,19 @@ X = pd.DataFrame(data.X, columns=[f"marker_{j}" for j in range(200)])
 y = pd.Series(data.y).map({1: "sick", -1: "healthy"})
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
-# %%
-# The fit
-# -------
-# Cross-validation chooses the number of columns, up to 30, and the ridge. The label that sorts last
-# is positive, here "sick". ``rule="1se"`` takes the shortest list within one standard error of the
-# best.
+# %% The fit ------- Cross-validation chooses the number of columns, up to 30, and the
+# ridge. The label that sorts last is positive, here "sick". ``rule="1se"`` takes the
+# shortest list within one standard error of the best.
 
-model = SparseAUCClassifierCV(ks=range(1, 31), rule="1se", random_state=0).fit(X_train, y_train)
+model = SparseAUCClassifierCV(ks=range(1, 31), rule="1se", random_state=0).fit(
+    X_train, y_train
+)
 print(f"{model.k_} of {X.shape[1]} columns, ridge {model.alpha_:g}")
 
-# %%
-# The short list
-# --------------
-# ``standardised`` is the coefficient per standard deviation, ``auc`` that of the column alone. A
-# column with an AUC of about 0.5, or whose coefficient and direction differ in sign, cancels noise
-# that it shares with others.
+# %% The short list -------------- ``standardised`` is the coefficient per standard
+# deviation, ``auc`` that of the column alone. A column with an AUC of about 0.5, or
+# whose coefficient and direction differ in sign, cancels noise that it shares with
+# others.
 
 column_table(model, X_train, y_train).round(3)
 
@@ -54,12 +48,13 @@ column_table(model, X_train, y_train).round(3)
 
 scores = model.decision_function(X_test)
 interval = auc_confidence_interval(y_test, scores)
-print(f"AUC {interval.auc:.3f}, 95 % between {interval.low:.3f} and {interval.high:.3f}")
+print(
+    f"AUC {interval.auc:.3f}, 95 % between {interval.low:.3f} and {interval.high:.3f}"
+)
 print(f"the best possible: {data.bayes_auc:.3f}")
 
-# %%
-# The ROC curve with its band, and the scores of both classes. Scores are in log odds: above 0, the
-# threshold of ``predict``, a row is more probably sick than healthy.
+# %% The ROC curve with its band, and the scores of both classes. Scores are in log
+# odds: above 0, the threshold of ``predict``, a row is more probably sick than healthy.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 ROCBandDisplay.from_estimator(model, X_test, y_test, ax=left)

@@ -2,15 +2,13 @@
 Would the same columns be chosen again?
 =======================================
 
-A column may be on the list because of a few rows. Stability selection chooses columns again from
-random halves of the rows, and bounds the number of columns that are selected by chance.
+A column may be on the list because of a few rows. Stability selection chooses columns
+again from random halves of the rows, and bounds the number of columns that are selected
+by chance.
 """
 
-# %%
-# Halves of the rows
-# ------------------
-# 400 rows and 50 columns, five of them with signal. Ten columns are chosen from each half, more
-# than the final list needs.
+# %% Halves of the rows ------------------ 400 rows and 50 columns, five of them with
+# signal. Ten columns are chosen from each half, more than the final list needs.
 
 import matplotlib.pyplot as plt
 
@@ -23,11 +21,9 @@ stability = stability_selection(data.X, data.y, k=10, n_pairs=50, random_state=0
 print("in most halves:", stability.selected(0.8).tolist())
 print("with a shift:  ", data.support.tolist())
 
-# %%
-# Bounds on selections by chance
-# ------------------------------
-# The first bound needs no assumptions. The second assumes a shape of the distribution of
-# frequencies and is usually much lower.
+# %% Bounds on selections by chance ------------------------------ The first bound needs
+# no assumptions. The second assumes a shape of the distribution of frequencies and is
+# usually much lower.
 
 for threshold in (0.7, 0.8, 0.9):
     print(
@@ -36,18 +32,20 @@ for threshold in (0.7, 0.8, 0.9):
         f"{stability.error_bound(threshold, r_concave=True):.2f}"
     )
 
-# %%
-# The stability path
-# ------------------
-# How often each column is on lists of 1, 2, … columns. Columns with signal rise early and stay.
+# %% The stability path ------------------ How often each column is on lists of 1, 2, …
+# columns. Columns with signal rise early and stay.
 
 threshold = 0.8
 figure, ax = plt.subplots(layout="constrained")
 for column, frequency in zip(stability.columns, stability.path.T, strict=True):
     stable = frequency.max() >= threshold
-    (line,) = ax.plot(stability.ks, frequency, color=None if stable else "0.8", marker=".")
+    (line,) = ax.plot(
+        stability.ks, frequency, color=None if stable else "0.8", marker="."
+    )
     if stable:
-        ax.annotate(f"x{column}", (stability.ks[-1], frequency[-1]), color=line.get_color())
+        ax.annotate(
+            f"x{column}", (stability.ks[-1], frequency[-1]), color=line.get_color()
+        )
 ax.axhline(threshold, color="0.4", linestyle="--", label=f"threshold {threshold:g}")
 ax.set(xlabel="number of columns k", ylabel="selection frequency", ylim=(0, 1.04))
 ax.legend(loc="lower right")

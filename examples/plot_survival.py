@@ -2,9 +2,9 @@
 Breast cancer: time to recurrence
 =================================
 
-686 patients of the German Breast Cancer Study Group, 299 with a recurrence; the others are
-censored. Which few measurements rank patients by the time to recurrence? The table comes with
-scikit-survival.
+686 patients of the German Breast Cancer Study Group, 299 with a recurrence; the others
+are censored. Which few measurements rank patients by the time to recurrence? The table
+comes with scikit-survival.
 """
 
 import matplotlib.pyplot as plt
@@ -34,11 +34,9 @@ ratios = {
 chosen = pd.DataFrame(ratios, index=X.columns)
 chosen[model.get_support()].round(3)
 
-# %%
-# How well it ranks
-# -----------------
-# Every patient is scored by a model that was fitted, choice of columns included, without the
-# patient's fold. Kaplan–Meier curves of thirds of these scores:
+# %% How well it ranks ----------------- Every patient is scored by a model that was
+# fitted, choice of columns included, without the patient's fold. Kaplan–Meier curves of
+# thirds of these scores:
 
 folds = KFold(5, shuffle=True, random_state=0)
 scores = cross_val_predict(SparseConcordanceCV(rule="1se"), X, y, cv=folds)
@@ -49,7 +47,12 @@ times = SurvivalTimes.from_target(y)
 third = np.digitize(scores, np.quantile(scores, [1 / 3, 2 / 3]))
 at = np.linspace(0, 2200, 200)
 for number, name in enumerate(["low", "middle", "high"]):
-    plt.step(at / 365.25, kaplan_meier(times.take(third == number))(at), where="post", label=name)
+    plt.step(
+        at / 365.25,
+        kaplan_meier(times.take(third == number))(at),
+        where="post",
+        label=name,
+    )
 plt.xlabel("years")
 plt.ylabel("free of recurrence")
 plt.ylim(0, 1)
@@ -60,7 +63,10 @@ plt.show()
 # Risk until a day
 # ----------------
 risk = model.predict_risk(X, horizon=3 * 365.25)
-print("risk of recurrence within three years:", np.quantile(risk, [0.1, 0.5, 0.9]).round(2))
+print(
+    "risk of recurrence within three years:",
+    np.quantile(risk, [0.1, 0.5, 0.9]).round(2),
+)
 
 # %%
 # Other lists that are as good

@@ -2,12 +2,13 @@
 Heart failure: two laboratory values
 ====================================
 
-299 patients with heart failure, of whom 96 died during follow-up. Chicco and Jurman (2020) reported
-that serum creatinine and ejection fraction suffice to predict who will die. Which two measurements
-are best when the choice has to be made without the patients that it is judged on?
+299 patients with heart failure, of whom 96 died during follow-up. Chicco and Jurman
+(2020) reported that serum creatinine and ejection fraction suffice to predict who will
+die. Which two measurements are best when the choice has to be made without the patients
+that it is judged on?
 
-The table is in the folder that ``SPARSEAUC_DATA`` names; where it was absent when these pages were
-built, this page has no output but the table at its end.
+The table is in the folder that ``SPARSEAUC_DATA`` names; where it was absent when these
+pages were built, this page has no output but the table at its end.
 """
 
 import os

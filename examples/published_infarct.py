@@ -2,13 +2,13 @@
 Infarct: death within 30 days
 =============================
 
-GUSTO-I: 40,830 patients with an acute myocardial infarct, of whom 2,851 died within 30 days. The
-trial's authors (1995) found that five values carry most of the information: age, systolic pressure,
-Killip class, pulse, and an anterior infarct. With 6,000 patients to learn from, which five are
-chosen, and how do they rank the 34,830 others?
+GUSTO-I: 40,830 patients with an acute myocardial infarct, of whom 2,851 died within 30
+days. The trial's authors (1995) found that five values carry most of the information:
+age, systolic pressure, Killip class, pulse, and an anterior infarct. With 6,000
+patients to learn from, which five are chosen, and how do they rank the 34,830 others?
 
-The table is in the folder that ``SPARSEAUC_DATA`` names; where it was absent when these pages were
-built, this page has no output but the table at its end.
+The table is in the folder that ``SPARSEAUC_DATA`` names; where it was absent when these
+pages were built, this page has no output but the table at its end.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Damage tables and model files at random, for as long as one likes: ``make fuzz``.
 
-Not a test: it is given seconds, not examples. Every file must be read or refused by one of our own
-errors; anything else is printed with the seed that makes it again.
+Not a test: it is given seconds, not examples. Every file must be read or refused by one
+of our own errors; anything else is printed with the seed that makes it again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,20 @@ from sparseauc_app.export import to_sql
 from sparseauc_app.model_files import ModelFileError
 from sparseauc_app.reading import DataError, Rules, read_source, training_table
 
-ODD = [b"\x00", b"\xff\xfe", b'"', b"\n", b",", b";", b"\t", b"1e999", b"NaN", b"=1", b"\xc3", b"-"]
+ODD = [
+    b"\x00",
+    b"\xff\xfe",
+    b'"',
+    b"\n",
+    b",",
+    b";",
+    b"\t",
+    b"1e999",
+    b"NaN",
+    b"=1",
+    b"\xc3",
+    b"-",
+]
 VALUES = [None, -1, 1e308, "", "a\ud800", [], {}, True, "number", [None], float("nan")]
 
 
@@ -34,7 +47,10 @@ def samples(folder):
     X, y = rng.normal(size=(30, 3)).round(3), np.arange(30) % 2
     columns = {"a": X[:, 0], "b": X[:, 1], "kind": np.where(y, "x", "z"), "y": y}
     text = "\n".join(
-        [",".join(columns), *(",".join(map(str, r)) for r in zip(*columns.values(), strict=False))]
+        [
+            ",".join(columns),
+            *(",".join(map(str, r)) for r in zip(*columns.values(), strict=False)),
+        ]
     )
     (folder / "s.csv").write_text(text)
     (folder / "s.tsv").write_text(text.replace(",", "\t").replace(".", ","))
@@ -69,7 +85,11 @@ def crafted(content, rng):
     while True:
         keys = list(node) if isinstance(node, dict) else list(range(len(node)))
         key = keys[rng.integers(len(keys))]
-        if not isinstance(node[key], dict | list) or not node[key] or rng.random() < 0.3:
+        if (
+            not isinstance(node[key], dict | list)
+            or not node[key]
+            or rng.random() < 0.3
+        ):
             break
         node = node[key]
     node[key] = VALUES[rng.integers(len(VALUES))]
@@ -81,7 +101,9 @@ def use(path):
     if path.suffix == ".json":
         to_sql(load_model(path))
     else:
-        training_table(read_source(path), Rules(target="y", text="auto", missing="median"))
+        training_table(
+            read_source(path), Rules(target="y", text="auto", missing="median")
+        )
 
 
 def main():

@@ -5,7 +5,8 @@ from sparseauc.solvers.exchange.state import Reference
 from sparseauc.utils.jit import kernel
 
 TILE = sweeps.TILE
-# By names of their own, as the name of a file of a kernel says what it is compiled from.
+# By names of their own, as the name of a file of a kernel says what it is compiled
+# from.
 _exchange = sweeps.exchange
 _move_to = sweeps.move_to
 _refactorise = sweeps.refactorise

@@ -53,8 +53,8 @@ def naive_part(X, weight):
 def minimise_on_support(moments, support, alpha=0.0):
     """Coefficients on ``support`` that minimise F(w) + alpha‖w‖², in its order, and the value.
 
-    They solve (H_AA + alpha I) w_A = −δ_A; of many minimisers, that of least norm in units of the
-    columns' deviations.
+    They solve (H_AA + alpha I) w_A = −δ_A; of many minimisers, that of least norm in
+    units of the columns' deviations.
     """
     index = np.asarray(support, np.int64)
     if index.size == 0:
@@ -73,6 +73,7 @@ def minimise_on_support(moments, support, alpha=0.0):
             raise np.linalg.LinAlgError
         w = -scipy.linalg.cho_solve(factor, delta / unit, check_finite=False) / unit
     except np.linalg.LinAlgError:
-        # Not by way of a pseudo-inverse: forming one costs the digits of the condition number.
+        # Not by way of a pseudo-inverse: forming one costs the digits of the condition
+        # number.
         w = -scipy.linalg.lstsq(correlation, delta / unit, cond=1e-12)[0] / unit
     return w, float(1.0 + 2.0 * delta @ w + w @ h @ w)

@@ -23,6 +23,9 @@ def data_folder() -> Path:
 @pytest.fixture(scope="session")
 def golden() -> dict[str, np.ndarray]:
     """Weights computed by the published programs, keyed ``method|parameter=value|…``."""
-    path = _folder("SPARSEAUC_GOLDEN", "the published programs' weights") / "published_methods.npz"
+    path = (
+        _folder("SPARSEAUC_GOLDEN", "the published programs' weights")
+        / "published_methods.npz"
+    )
     with np.load(path) as file:
         return {key: file[key] for key in file.files}

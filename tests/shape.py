@@ -1,7 +1,7 @@
 """Measures of the shape of the sources: ``make shape`` prints them.
 
-Tokens are those of code, without comments, docstrings and blank lines, so that packing lines gains
-nothing.
+Tokens are those of code, without comments, docstrings and blank lines, so that packing
+lines gains nothing.
 """
 
 import ast
@@ -45,7 +45,9 @@ def tokens_and_lines(folder: Path) -> tuple[int, int]:
         lines += text.count("\n")
         docstrings = _docstring_lines(ast.parse(text))
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            is_docstring = token.type == tokenize.STRING and token.start[0] in docstrings
+            is_docstring = (
+                token.type == tokenize.STRING and token.start[0] in docstrings
+            )
             if token.type not in NOT_CODE and not is_docstring:
                 tokens += 1
     return tokens, lines
@@ -101,7 +103,9 @@ def module_name(path: Path) -> str:
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
     """Everything but what only type checkers see."""
     for child in ast.iter_child_nodes(node):
-        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+        if not (
+            isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        ):
             yield child
             yield from _statements(child)
 
@@ -125,7 +129,9 @@ def _find_imports() -> Iterator[tuple[str, str]]:
                 base = base[: len(base) - node.level + 1] if node.level else []
                 origin = ".".join([*base, *([node.module] if node.module else [])])
                 targets = [
-                    f"{origin}.{name.name}" if f"{origin}.{name.name}" in known else origin
+                    f"{origin}.{name.name}"
+                    if f"{origin}.{name.name}" in known
+                    else origin
                     for name in node.names
                 ]
             else:
@@ -164,7 +170,8 @@ def cycles() -> list[set[str]]:
     graph = coo_array((np.ones(len(ends)), ends.T), shape=(len(names),) * 2)
     count, group = connected_components(graph, connection="strong")
     groups = [
-        {name for name, one in zip(names, group, strict=True) if one == g} for g in range(count)
+        {name for name, one in zip(names, group, strict=True) if one == g}
+        for g in range(count)
     ]
     return [members for members in groups if len(members) > 1]
 
@@ -210,18 +217,26 @@ def walks() -> dict[str, tuple[int, int]]:
     y = (X[:, 0] + X[:, 1] + rng.normal(size=300) > 1).astype(int)
 
     found = {}
-    for model in (SparseAUCClassifierCV(), SparseAUCClassifier(k=5), SHTAUCClassifier(k=5)):
+    for model in (
+        SparseAUCClassifierCV(),
+        SparseAUCClassifier(k=5),
+        SHTAUCClassifier(k=5),
+    ):
         model.fit(X, y)
         name = f"{type(model).__name__}.fit"
         found[name] = trace(lambda model=model: model.fit(X, y))
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "table.csv"
         header = ",".join([*(f"x{j}" for j in range(20)), "outcome"])
-        np.savetxt(table, np.column_stack([X, y]), "%.4f", ",", header=header, comments="")
+        np.savetxt(
+            table, np.column_stack([X, y]), "%.4f", ",", header=header, comments=""
+        )
         arguments = ["fit", str(table), "--target", "outcome", "--force"]
         report = ["--report", str(Path(folder) / "report.html")]
         for name, more in (("sparseauc fit", []), ("sparseauc fit --report", report)):
-            found[name] = trace(lambda more=more: app([*arguments, *more], standalone_mode=False))
+            found[name] = trace(
+                lambda more=more: app([*arguments, *more], standalone_mode=False)
+            )
     return found
 
 
@@ -234,10 +249,16 @@ def main() -> None:
     folders += [ROOT / "reproduction" / "src"]
     for folder in folders:
         tokens, lines = tokens_and_lines(folder)
-        print(f"{folder.relative_to(ROOT)}: {tokens} tokens, {tokens / max(lines, 1):.1f} a line")
+        print(
+            f"{folder.relative_to(ROOT)}: {tokens} tokens, {tokens / max(lines, 1):.1f} a line"
+        )
     skips = sum(len(re.findall("# fmt: skip", path.read_text())) for path in files())
     print("# fmt: skip:", skips)
-    bases = [one for one in inspect.getmro(SparseAUCClassifierCV) if "sparseauc" in one.__module__]
+    bases = [
+        one
+        for one in inspect.getmro(SparseAUCClassifierCV)
+        if "sparseauc" in one.__module__
+    ]
     print("bases of ours under SparseAUCClassifierCV:", len(bases) - 1)
     print("its method resolution order:", len(inspect.getmro(SparseAUCClassifierCV)))
     for name, (functions, visited) in walks().items():
@@ -248,7 +269,9 @@ def main() -> None:
     tests = [*(ROOT / "tests").rglob("*.py")]
     print("lines of tests:", sum(path.read_text().count("\n") for path in tests))
     print("pages, words:", *words())
-    print("most complex function:", max((n, name) for name, n in complexities().items()))
+    print(
+        "most complex function:", max((n, name) for name, n in complexities().items())
+    )
 
 
 if __name__ == "__main__":

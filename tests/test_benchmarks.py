@@ -16,8 +16,12 @@ def test_every_benchmark_imports():
     for needed in ("torch", "dask", "threadpoolctl"):
         pytest.importorskip(needed)
     names = sorted({path.stem for path in HERE.glob("*.py")} - ELSEWHERE)
-    code = f"import importlib\nfor name in {names!r}:\n    importlib.import_module(name)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True)
+    code = (
+        f"import importlib\nfor name in {names!r}:\n    importlib.import_module(name)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

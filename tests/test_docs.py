@@ -31,7 +31,11 @@ DOCS = ROOT / "docs"
 MADE = ("_build", "generated", "gallery")
 PAGES = [
     ROOT / "README.md",
-    *sorted(page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in MADE),
+    *sorted(
+        page
+        for page in DOCS.rglob("*.md")
+        if page.relative_to(DOCS).parts[0] not in MADE
+    ),
 ]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
@@ -57,14 +61,21 @@ def code_and_output(text):
 def run_blocks(page):
     """Run a page's Python blocks one after the other; what each printed, and what is shown."""
     namespace = {"__name__": "__main__"}
-    for number, (code, shown) in enumerate(code_and_output(page.read_text(encoding="utf-8")), 1):
+    for number, (code, shown) in enumerate(
+        code_and_output(page.read_text(encoding="utf-8")), 1
+    ):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, f"{name_of(page)}, python block {number}", "exec"), namespace)
+            exec(
+                compile(code, f"{name_of(page)}, python block {number}", "exec"),
+                namespace,
+            )
         yield printed.getvalue(), shown
 
 
-PAGES_WITH_CODE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+PAGES_WITH_CODE = [
+    page for page in PAGES if "```python" in page.read_text(encoding="utf-8")
+]
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=name_of)
@@ -80,7 +91,7 @@ def test_code_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
     pyplot.close("all")
 
 
-# ---------------------------------------------------------------------------------------- commands
+# ----------------------------------------------------------------------------- commands
 
 
 def commands(text):
@@ -138,7 +149,9 @@ def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
         """The settings of a command, with fewer refits."""
         settings = given(*arguments)
         folds, pairs = min(settings.folds, 2), min(settings.stability_pairs, 2)
-        return replace(settings, folds=folds, stability_pairs=pairs, max_k=settings.max_k or 6)
+        return replace(
+            settings, folds=folds, stability_pairs=pairs, max_k=settings.max_k or 6
+        )
 
     monkeypatch.setattr(Fitting, "settings", fewer)
     monkeypatch.setattr(alternatives, "_PATIENCE", 0.0)
@@ -154,7 +167,9 @@ def test_shell_blocks_run_on_the_files_of_the_demo(page, tmp_path, monkeypatch):
 def test_the_terminal_session_of_the_readme_is_real(tmp_path, monkeypatch):
     (session,) = [
         block
-        for language, block in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+        for language, block in BLOCK.findall(
+            (ROOT / "README.md").read_text(encoding="utf-8")
+        )
         if language == "console"
     ]
     command, _, shown = session.replace(" \\\n", " ").partition("\n")
@@ -166,12 +181,14 @@ def test_the_terminal_session_of_the_readme_is_real(tmp_path, monkeypatch):
     assert result.stdout.startswith(shown)
 
 
-# ------------------------------------------------------------------------------------ pages made
+# --------------------------------------------------------------------------- pages made
 
 
 @pytest.fixture(scope="module")
 def write_pages():
-    spec = importlib.util.spec_from_file_location("write_pages", DOCS / "write_pages.py")
+    spec = importlib.util.spec_from_file_location(
+        "write_pages", DOCS / "write_pages.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -218,7 +235,9 @@ def test_peers_are_summarised_by_data(write_pages, tmp_path):
 def test_tables_for_users_are_those_of_the_results(write_pages):
     for name in ("peers", "published_lists"):
         lines = write_pages.first_table(name).splitlines()
-        committed = (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
+        committed = (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(
+            encoding="utf-8"
+        )
         assert len(lines) > 3
         for line in (lines[0], *lines[2:]):
             assert line.replace("  ", " ") in committed.replace("  ", " ")
@@ -226,13 +245,19 @@ def test_tables_for_users_are_those_of_the_results(write_pages):
 
 def test_examples_of_published_tables_show_the_results(write_pages):
     parts = write_pages.published_parts()
-    committed = (ROOT / "benchmarks" / "results" / "published_lists.md").read_text(encoding="utf-8")
+    committed = (ROOT / "benchmarks" / "results" / "published_lists.md").read_text(
+        encoding="utf-8"
+    )
     rows = [line for line in committed.splitlines() if re.search(r"\| 0\.\d+ \|", line)]
     cells = [[cell.strip() for cell in line.strip("|").split("|")][1:] for line in rows]
     lines = [line for text in parts.values() for line in text.splitlines()[3:]]
     assert list(csv.reader(map(str.strip, lines), skipinitialspace=True)) == cells != []
     examples = [path.read_text() for path in (ROOT / "examples").glob("published_*.py")]
-    shown = {name for text in examples for name in re.findall(r"include:: /generated/(\S+)", text)}
+    shown = {
+        name
+        for text in examples
+        for name in re.findall(r"include:: /generated/(\S+)", text)
+    }
     assert shown == set(parts)
 
 
@@ -246,16 +271,20 @@ def test_every_option_is_on_the_command_page(write_pages):
 
 
 def test_every_exit_code_is_on_the_command_page(write_pages):
-    codes = re.findall(r"^\| (\d+) \|", write_pages.exit_codes_part(), flags=re.MULTILINE)
+    codes = re.findall(
+        r"^\| (\d+) \|", write_pages.exit_codes_part(), flags=re.MULTILINE
+    )
     assert [int(code) for code in codes] == [code.value for code in ExitCode]
 
 
-# ----------------------------------------------------------------------------------------- links
+# -------------------------------------------------------------------------------- links
 
 
 @pytest.fixture(scope="module")
 def check_links():
-    spec = importlib.util.spec_from_file_location("check_links", DOCS / "check_links.py")
+    spec = importlib.util.spec_from_file_location(
+        "check_links", DOCS / "check_links.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -286,21 +315,30 @@ PAGES_OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/design.md
 def test_links_to_files_resolve(name):
     page = ROOT / name
     text = page.read_text(encoding="utf-8")
-    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) + re.findall(r'src="([^"]+)"', text):
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) + re.findall(
+        r'src="([^"]+)"', text
+    ):
         if "://" not in link:
             assert (page.parent / link).exists(), f"{name} links to {link}"
 
 
 def test_make_targets_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for name in ("README.md", "CONTRIBUTING.md", "RELEASING.md", "docs/installation.md"):
+    for name in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "RELEASING.md",
+        "docs/installation.md",
+    ):
         text = (ROOT / name).read_text(encoding="utf-8")
         targets = re.findall(r"(?:^ *|`)make ([a-z-]+)", text, re.MULTILINE)
         for target in targets:
-            assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{name}: make {target}"
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), (
+                f"{name}: make {target}"
+            )
 
 
-# --------------------------------------------------------------------------------------- the paper
+# ---------------------------------------------------------------------------- the paper
 
 
 def table_of_the_paper(page, section):
@@ -310,8 +348,14 @@ def table_of_the_paper(page, section):
     for line in lines:
         method, *cells = (cell.strip() for cell in line.strip("|").split("|"))
         if "<br>printed" in line:
-            found = [re.search(r"([\d.]+ ± [\d.]+).*?printed ([\d.]+)", cell) for cell in cells]
-            rows[method] = [[entry[2] for entry in found], [entry[1] for entry in found]]
+            found = [
+                re.search(r"([\d.]+ ± [\d.]+).*?printed ([\d.]+)", cell)
+                for cell in cells
+            ]
+            rows[method] = [
+                [entry[2] for entry in found],
+                [entry[1] for entry in found],
+            ]
     return rows
 
 
@@ -320,7 +364,9 @@ def test_the_readme_has_the_numbers_of_the_paper_and_ours():
     page = (ROOT / "reproduction/docs/paper_results.md").read_text(encoding="utf-8")
     published = table_of_the_paper(page, "table1-published")
     corrected = table_of_the_paper(page, "table1")
-    leading = sorted(published, key=lambda method: -sum(map(float, published[method][0])))[:3]
+    leading = sorted(
+        published, key=lambda method: -sum(map(float, published[method][0]))
+    )[:3]
     lines = [
         "| | | k* = 20 | k* = 40 | k* = 60 | k* = 80 |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -335,5 +381,9 @@ def test_the_readme_has_the_numbers_of_the_paper_and_ours():
             lines.append(f"|{name} | {kind} | {' | '.join(numbers)} |")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "\n".join(lines) in readme
-    beyond, numbers = map(int, re.search(r"(\d+) of (\d+) printed numbers differ", page).groups())
-    assert f"{numbers - beyond} of {numbers} printed numbers" in readme.replace("\n", " ")
+    beyond, numbers = map(
+        int, re.search(r"(\d+) of (\d+) printed numbers differ", page).groups()
+    )
+    assert f"{numbers - beyond} of {numbers} printed numbers" in readme.replace(
+        "\n", " "
+    )

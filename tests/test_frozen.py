@@ -26,4 +26,6 @@ def test_the_answer_is_the_frozen_one(name):
     for key in ("columns", "points"):
         assert found.get(key) == expected.get(key), key
     for key in set(expected) - {"columns", "points"}:
-        np.testing.assert_allclose(found[key], expected[key], rtol=1e-8, atol=1e-10, err_msg=key)
+        np.testing.assert_allclose(
+            found[key], expected[key], rtol=1e-8, atol=1e-10, err_msg=key
+        )

@@ -14,7 +14,10 @@ def test_every_published_weight_vector(golden):
     keys = [key for key in golden if key.startswith("sht_auc|")]
     assert len(keys) >= 4
     for key in keys:
-        p = {name: float(value) for name, value in (part.split("=") for part in key.split("|")[1:])}
+        p = {
+            name: float(value)
+            for name, value in (part.split("=") for part in key.split("|")[1:])
+        }
         model = SHTAUCClassifier(
             int(p["k"]),
             batch_size=int(p["batch_size"]),
@@ -24,4 +27,6 @@ def test_every_published_weight_vector(golden):
             tol=0.0,
             shuffle=False,
         ).fit(X, y)
-        np.testing.assert_allclose(model.coef_[0], golden[key], atol=1e-10, rtol=0, err_msg=key)
+        np.testing.assert_allclose(
+            model.coef_[0], golden[key], atol=1e-10, rtol=0, err_msg=key
+        )

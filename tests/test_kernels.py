@@ -95,7 +95,9 @@ def test_other_settings_of_numba_have_files_of_their_own(climb, monkeypatch):
     assert climb(4) == (11, 0)
 
 
-@pytest.mark.parametrize("damage", [lambda old: old[:100], lambda old: b"", lambda old: old + b"1"])
+@pytest.mark.parametrize(
+    "damage", [lambda old: old[:100], lambda old: b"", lambda old: old + b"1"]
+)
 def test_a_damaged_file_is_compiled_again(climb, folder, damage):
     climb(4)
     whole = {path: path.read_bytes() for path in folder.iterdir()}
@@ -161,7 +163,9 @@ def test_shipped_kernels_are_found(shipped, folder, climb, caplog):
     assert caplog.messages == []
 
 
-@pytest.mark.parametrize("damage", [lambda old: old[:100], lambda old: b"", lambda old: old + b"1"])
+@pytest.mark.parametrize(
+    "damage", [lambda old: old[:100], lambda old: b"", lambda old: old + b"1"]
+)
 def test_a_damaged_shipped_kernel_is_compiled_here(shipped, folder, climb, damage):
     for path in shipped.glob("*.nbc"):
         path.write_bytes(damage(path.read_bytes()))
@@ -185,8 +189,14 @@ def edit(shipped, **changes):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda shipped, _: edit(shipped, numba="0.1"), f"numba 0.1, not {numba.__version__}"),
-        (lambda shipped, _: edit(shipped, python="cpython-22"), "python cpython-22, not"),
+        (
+            lambda shipped, _: edit(shipped, numba="0.1"),
+            f"numba 0.1, not {numba.__version__}",
+        ),
+        (
+            lambda shipped, _: edit(shipped, python="cpython-22"),
+            "python cpython-22, not",
+        ),
         (lambda shipped, _: edit(shipped, system="vax"), "system vax, not"),
         (lambda shipped, _: edit(shipped, processor="x99"), "for x99 processors"),
         (lambda shipped, _: (shipped / jit.ABOUT).write_text("[1,"), "none came"),
@@ -195,7 +205,9 @@ def edit(shipped, **changes):
         (lambda _, patch: patch.setattr(numba.config, "CPU_NAME", "generic"), "is set"),
     ],
 )
-def test_why_shipped_kernels_do_not_serve(shipped, climb, caplog, monkeypatch, change, said):
+def test_why_shipped_kernels_do_not_serve(
+    shipped, climb, caplog, monkeypatch, change, said
+):
     change(shipped, monkeypatch)
     with caplog.at_level(logging.WARNING):
         assert climb(4) == (11, 0)
@@ -232,7 +244,9 @@ ROOT = Path(__file__).parents[1]
 
 def test_pages_tell_one_time():
     for page in ("README.md", "docs/installation.md", "docs/faq.md"):
-        assert f"about {jit.SECONDS_OF_A_FIT} seconds, once" in (ROOT / page).read_text(), page
+        assert (
+            f"about {jit.SECONDS_OF_A_FIT} seconds, once" in (ROOT / page).read_text()
+        ), page
 
 
 FITS = """

@@ -29,12 +29,24 @@ from sparseauc_app import load_model, save_model
         ({"budget": "much"}, "budget is 'much'"),
         ({"budget": []}, "budget is empty"),
         ({"families": [["a"], ["b"]]}, r"got shape \(2, 1\)"),
-        ({"families": list("ab"), "max_per_family": 0}, "max_per_family must be a whole number"),
+        (
+            {"families": list("ab"), "max_per_family": 0},
+            "max_per_family must be a whole number",
+        ),
         ({"families": list("ab"), "max_per_family": True}, "max_per_family must be"),
         ({"max_per_family": 2}, "max_per_family=2 has no effect without families"),
-        ({"column_groups": list("ab"), "families": list("ab")}, "cannot be combined with families"),
-        ({"column_groups": list("ab"), "signs": [1, 1]}, "cannot be combined with signs"),
-        ({"always_include": "age"}, "always_include must be a list of columns, got 'age'"),
+        (
+            {"column_groups": list("ab"), "families": list("ab")},
+            "cannot be combined with families",
+        ),
+        (
+            {"column_groups": list("ab"), "signs": [1, 1]},
+            "cannot be combined with signs",
+        ),
+        (
+            {"always_include": "age"},
+            "always_include must be a list of columns, got 'age'",
+        ),
         ({"always_include": ["x"], "exclude": ["x", "y"]}, "column 'x' is in both"),
     ],
 )
@@ -97,7 +109,9 @@ def test_files(tmp_path):
         Limits.read([table], costs={"a": 1})
     with pytest.raises(ValueError, match="budget is given twice"):
         Limits.read([path], budget=3)
-    with pytest.raises(ValueError, match=r"neither a \.toml nor a \.csv file, nor budget=X"):
+    with pytest.raises(
+        ValueError, match=r"neither a \.toml nor a \.csv file, nor budget=X"
+    ):
         Limits.read([tmp_path / "limits.txt"])
 
 
@@ -107,11 +121,19 @@ def test_files(tmp_path):
         ("a.toml", "budgets = 3", "'budgets' is not a limit; did you mean 'budget'"),
         ("a.toml", "budget = ", "is not a TOML file"),
         ("a.toml", "budget = -3", "a.toml: budget is -3"),
-        ("a.csv", "name,price\nage,3\n", "needs a column name and one or more of column_group"),
+        (
+            "a.csv",
+            "name,price\nage,3\n",
+            "needs a column name and one or more of column_group",
+        ),
         ("a.csv", "", "needs a column name"),
         ("a.csv", "name,cost\nage,dear\n", "the cost of 'age' is 'dear', not a number"),
         ("a.csv", "name,cost\nage,1\nage,2\n", "'age' occurs 2 times"),
-        ("a.csv", "name,include\nage,yes\n", "include of 'age' is 'yes', not always or never"),
+        (
+            "a.csv",
+            "name,include\nage,yes\n",
+            "include of 'age' is 'yes', not always or never",
+        ),
         ("a.csv", "name,sign\nage,up\n", "a.csv: signs: column 'age' has 'up'"),
     ],
 )
@@ -132,7 +154,9 @@ def test_groups_of_columns(rows):
     alone = SparseAUCClassifier(3).fit(X, y)
     every = SparseAUCClassifier(3, limits=Limits(column_groups=[None] * 6)).fit(X, y)
     np.testing.assert_allclose(every.coef_, alone.coef_, rtol=1e-9)
-    some = SparseAUCClassifier(3, limits=Limits(column_groups={"a": 1, "f": 1})).fit(X, y)
+    some = SparseAUCClassifier(3, limits=Limits(column_groups={"a": 1, "f": 1})).fit(
+        X, y
+    )
     chosen = set(some.get_feature_names_out())
     assert len(chosen & {"a", "f"}) != 1
 
@@ -140,7 +164,9 @@ def test_groups_of_columns(rows):
 def test_a_list_shorter_than_k_says_why(rows):
     X, y = rows
     model = SparseAUCClassifier(5, limits=Limits(families=list("aaabbb")))
-    with pytest.warns(UserWarning, match="k=5 is greater than the 2 that the limits allow"):
+    with pytest.warns(
+        UserWarning, match="k=5 is greater than the 2 that the limits allow"
+    ):
         model.fit(X, y)
     with pytest.warns(UserWarning, match="k=7 is greater than n_features=6"):
         SparseAUCClassifier(7).fit(X, y)

@@ -24,7 +24,8 @@ from sparseauc.metrics import (
     stratified_auc,
 )
 
-# ------------------------------------------------------------------------------ naive versions
+# ------------------------------------------------------------------------------ naive
+# versions
 
 
 def pair_wins(scores, positive):
@@ -48,7 +49,8 @@ def naive_delong_variance(wins):
     )
 
 
-# ------------------------------------------------------------------------------ drawn problems
+# ------------------------------------------------------------------------------ drawn
+# problems
 
 
 @st.composite
@@ -73,7 +75,7 @@ def ranking_problems(draw, min_per_class=1):
 quick = settings(max_examples=150, deadline=None)
 
 
-# ----------------------------------------------------------------------------------------- AUC
+# ---------------------------------------------------------------------------------- AUC
 
 
 @quick
@@ -82,7 +84,9 @@ def test_auc_equals_the_share_of_pairs(problem):
     positive, scores, _, weights = problem
     assert_allclose(fast_auc(scores, positive), naive_auc(scores, positive), atol=1e-12)
     assert_allclose(
-        fast_auc(scores, positive, weights), naive_auc(scores, positive, weights), atol=1e-12
+        fast_auc(scores, positive, weights),
+        naive_auc(scores, positive, weights),
+        atol=1e-12,
     )
     assert auc(positive, scores) == fast_auc(scores, positive)
     assert auc(positive, scores, weights) == fast_auc(scores, positive, weights)
@@ -133,7 +137,9 @@ def test_whole_weights_count_as_repeated_rows():
     repeats = rng.integers(0, 4, size=60)
     repeated = auc(np.repeat(positive, repeats), np.repeat(scores, repeats))
     assert_allclose(auc(positive, scores, repeats), repeated, rtol=1e-14)
-    assert_allclose(auc(positive, scores, repeats.astype(np.float32)), repeated, rtol=1e-14)
+    assert_allclose(
+        auc(positive, scores, repeats.astype(np.float32)), repeated, rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("n_positive", [1, 3, 60])
@@ -162,7 +168,9 @@ def test_the_larger_label_is_positive(labels):
     assert auc(labels, [1, 3, 2, 0]) == 1.0
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.uint64, object])
+@pytest.mark.parametrize(
+    "dtype", [np.float16, np.float32, np.float64, np.int8, np.uint64, object]
+)
 def test_scores_of_any_real_type(dtype):
     scores = np.array([3, 1, 2, 2, 0], dtype=dtype)
     assert auc([1, 0, 1, 0, 0], scores) == 5.5 / 6
@@ -174,7 +182,11 @@ def test_large_integer_scores_are_not_rounded_into_ties():
 
 
 def test_inputs_are_left_alone():
-    scores, positive, weights = np.array([2.0, 1.0, 3.0]), np.array([True, False, True]), np.ones(3)
+    scores, positive, weights = (
+        np.array([2.0, 1.0, 3.0]),
+        np.array([True, False, True]),
+        np.ones(3),
+    )
     for array in (scores, positive, weights):
         array.setflags(write=False)
     auc(positive, scores, weights)
@@ -194,7 +206,10 @@ def test_inputs_are_left_alone():
         (np.array(["a", "a", np.nan], dtype=object), "y_true is nan in row 2"),
         (np.array([0, 0, np.nan], dtype=object), "y_true is nan in row 2"),
         (np.array([0, "a", 1], dtype=object), "cannot be ordered, or has missing ones"),
-        (np.array([0, 1, pd.NA], dtype=object), "cannot be ordered, or has missing ones"),
+        (
+            np.array([0, 1, pd.NA], dtype=object),
+            "cannot be ordered, or has missing ones",
+        ),
         ([[0], [1], [1]], r"y_true must be one-dimensional, got shape \(3, 1\)"),
     ],
 )
@@ -214,7 +229,10 @@ def test_bad_labels(labels, message):
         ([0.1, 0.2, 0.3], " has 3 rows, the labels 4"),
         ([0.1, 0.2, np.nan, np.nan], " is nan in row 2: it must be finite"),
         ([0.1, -np.inf, 0.3, 0.4], " is -inf in row 1: it must be finite"),
-        ([[0.1, 0.9]] * 4, r" must be one-dimensional, got shape \(4, 2\): .* take the second"),
+        (
+            [[0.1, 0.9]] * 4,
+            r" must be one-dimensional, got shape \(4, 2\): .* take the second",
+        ),
         (["a", "b", "c", "d"], " must hold real numbers, got dtype <U1"),
         ([1j, 2j, 3j, 4j], " must hold real numbers, got dtype complex128"),
         (np.array([1, 2, 3, "x"], dtype=object), " has entries that are not numbers"),
@@ -250,7 +268,8 @@ def test_bad_weights(weights, message):
         auc(["healthy", "sick", "healthy", "sick"], [0.1, 0.2, 0.3, 0.4], weights)
 
 
-# --------------------------------------------------------------------------- confidence interval
+# --------------------------------------------------------------------------- confidence
+# interval
 
 
 @quick
@@ -281,7 +300,8 @@ def naive_obuchowski_variance(wins, positive, groups):
     both = len(names)
     sizes = [np.unique(groups[side]).size for side in (positive, ~positive)]
     within = [
-        np.sum(sums**2) * size / max(1, size - 1) for sums, size in zip(rows.T, sizes, strict=True)
+        np.sum(sums**2) * size / max(1, size - 1)
+        for sums, size in zip(rows.T, sizes, strict=True)
     ]
     between = np.sum(rows[:, 0] * rows[:, 1]) * both / (both - 1)
     return (
@@ -295,7 +315,9 @@ def naive_obuchowski_variance(wins, positive, groups):
 @given(ranking_problems(min_per_class=2), st.integers(2, 6), st.integers(0, 1000))
 def test_standard_errors_of_related_rows_are_obuchowskis(problem, n_groups, seed):
     positive, one, other, _ = problem
-    groups = np.random.default_rng(seed).permutation(np.arange(positive.size) % n_groups)
+    groups = np.random.default_rng(seed).permutation(
+        np.arange(positive.size) % n_groups
+    )
     names = np.array(list("badcfe"))[groups]
     interval = auc_confidence_interval(positive, one, groups=names)
     wins = pair_wins(one, positive)
@@ -313,7 +335,9 @@ def test_standard_errors_of_related_rows_are_obuchowskis(problem, n_groups, seed
 
 
 def test_groups_that_do_not_fit_the_rows_are_refused():
-    with pytest.raises(InputError, match=r"groups must label each of the 4 rows, got shape \(3,\)"):
+    with pytest.raises(
+        InputError, match=r"groups must label each of the 4 rows, got shape \(3,\)"
+    ):
         auc_confidence_interval([0, 0, 1, 1], [1, 2, 3, 4], groups=[0, 1, 2])
 
 
@@ -336,7 +360,9 @@ def test_interval_mirrors_when_scores_are_reversed():
     scores = rng.normal(size=80) + positive
     forward = auc_confidence_interval(positive, scores)
     backward = auc_confidence_interval(positive, -scores)
-    assert_allclose([backward.low, backward.high], [1 - forward.high, 1 - forward.low], rtol=1e-12)
+    assert_allclose(
+        [backward.low, backward.high], [1 - forward.high, 1 - forward.low], rtol=1e-12
+    )
 
 
 def test_interval_widens_with_confidence():
@@ -385,7 +411,8 @@ def test_interval_covers_the_true_auc(shift):
             positive, rng.normal(size=140) + shift * positive, confidence
         )
         covered += interval.low <= truth <= interval.high
-    # Four binomial standard errors below 95 %, and two per cent for the normal approximation.
+    # Four binomial standard errors below 95 %, and two per cent for the normal
+    # approximation.
     spread = 4 * np.sqrt(confidence * (1 - confidence) / n_runs)
     assert confidence - spread - 0.02 < covered / n_runs < confidence + spread
 
@@ -397,7 +424,9 @@ def test_interval_covers_when_most_samples_are_separated():
     truth = stats.norm.cdf(shift / np.sqrt(2))
     covered = []
     for _ in range(400):
-        interval = auc_confidence_interval(positive, rng.normal(size=24) + shift * positive)
+        interval = auc_confidence_interval(
+            positive, rng.normal(size=24) + shift * positive
+        )
         if interval.standard_error == 0:
             covered.append(interval.low <= truth <= interval.high)
     assert len(covered) > 100
@@ -406,7 +435,9 @@ def test_interval_covers_when_most_samples_are_separated():
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95, np.nan])
 def test_bad_confidence(confidence):
-    with pytest.raises(ValueError, match="confidence must lie strictly between 0 and 1, got"):
+    with pytest.raises(
+        ValueError, match="confidence must lie strictly between 0 and 1, got"
+    ):
         auc_confidence_interval([0, 1, 0, 1], [1, 2, 3, 4], confidence)
 
 
@@ -424,7 +455,7 @@ def test_variance_needs_two_rows_of_each_class(labels, message):
         delong_test(labels, [1, 2, 3, 4], [4, 3, 2, 1])
 
 
-# ---------------------------------------------------------------------------------- DeLong test
+# -------------------------------------------------------------------------- DeLong test
 
 
 @quick
@@ -450,7 +481,10 @@ def test_delong_equals_the_one_over_pairs(problem):
 @given(ranking_problems(min_per_class=2))
 def test_delong_of_swapped_scores_changes_sign_only(problem):
     positive, score_a, score_b, _ = problem
-    one, other = delong_test(positive, score_a, score_b), delong_test(positive, score_b, score_a)
+    one, other = (
+        delong_test(positive, score_a, score_b),
+        delong_test(positive, score_b, score_a),
+    )
     assert one.pvalue == other.pvalue
     assert one.statistic == -other.statistic
     assert one.difference == -other.difference
@@ -496,7 +530,9 @@ def test_delong_pvalues_are_uniform_when_the_aucs_are_equal():
 def test_delong_notices_a_better_score():
     rng = np.random.default_rng(9)
     positive = np.arange(200) < 60
-    result = delong_test(positive, rng.normal(size=200) + 1.5 * positive, rng.normal(size=200))
+    result = delong_test(
+        positive, rng.normal(size=200) + 1.5 * positive, rng.normal(size=200)
+    )
     assert result.difference > 0.2
     assert result.pvalue < 1e-4
 
@@ -514,7 +550,7 @@ def test_results_are_frozen():
         assert type(value) is float
 
 
-# --------------------------------------------------------------------------------- within strata
+# ------------------------------------------------------------------------ within strata
 
 
 def naive_stratified_auc(y, scores, strata, weights):
@@ -522,7 +558,9 @@ def naive_stratified_auc(y, scores, strata, weights):
     aucs, shares = [], []
     for stratum in sorted(set(strata)):
         rows = [i for i, one in enumerate(strata) if one == stratum]
-        pairs = [(scores[i], scores[j]) for i in rows for j in rows if y[i] and not y[j]]
+        pairs = [
+            (scores[i], scores[j]) for i in rows for j in rows if y[i] and not y[j]
+        ]
         if pairs:
             aucs.append(sum((a > b) + 0.5 * (a == b) for a, b in pairs) / len(pairs))
             shares.append(len(pairs) if weights == "pairs" else 1)
@@ -555,7 +593,9 @@ def test_one_stratum_is_the_auc_with_its_interval():
         assert getattr(within, name) == pytest.approx(getattr(plain, name))
 
 
-@pytest.mark.parametrize(("sizes", "prevalence"), [((30, 50, 40), 0.4), ((3,) * 60, None)])
+@pytest.mark.parametrize(
+    ("sizes", "prevalence"), [((30, 50, 40), 0.4), ((3,) * 60, None)]
+)
 def test_intervals_within_strata_hold_the_truth(sizes, prevalence):
     """Normal classes one apart have AUC Φ(1/√2), whatever the level of their stratum."""
     truth, hits = stats.norm.cdf(1 / np.sqrt(2)), 0

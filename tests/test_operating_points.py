@@ -7,7 +7,8 @@ from sklearn.metrics import confusion_matrix, roc_curve
 
 from sparseauc.operating_points import judge_threshold, operating_points
 
-# Few distinct values, so that ties are common; neighbouring floats; scores on one side of zero.
+# Few distinct values, so that ties are common; neighbouring floats; scores on one side
+# of zero.
 VALUES = st.sampled_from(
     [-3.0, -1.0, -0.5, 0.0, np.nextafter(0.0, 1), 0.25, 1.0, 1.0 + 2**-52, 7.0]
 )
@@ -16,7 +17,9 @@ VALUES = st.sampled_from(
 @st.composite
 def labelled(draw):
     n = draw(st.integers(2, 30))
-    y = draw(st.lists(st.booleans(), min_size=n, max_size=n).filter(lambda y: 0 < sum(y) < n))
+    y = draw(
+        st.lists(st.booleans(), min_size=n, max_size=n).filter(lambda y: 0 < sum(y) < n)
+    )
     return np.array(y), np.array(draw(st.lists(VALUES, min_size=n, max_size=n)))
 
 
@@ -41,7 +44,9 @@ def test_points_against_trying_every_threshold(data):
     for share in (0.9, 0.95):
         sensitive = points[f"sensitivity {100 * share:g} %"]
         assert sensitive.sensitivity.value >= share
-        assert sensitive.specificity.value == max(b for a, b in everywhere if a >= share)
+        assert sensitive.specificity.value == max(
+            b for a, b in everywhere if a >= share
+        )
         specific = points[f"specificity {100 * share:g} %"]
         assert specific.specificity.value >= share
         assert specific.sensitivity.value == max(a for a, b in everywhere if b >= share)
@@ -59,7 +64,9 @@ def test_rates_against_scikit_learn_and_scipy():
     }  # fmt: skip
     for name, (part, whole) in expected.items():
         limits = binomtest(int(part), int(whole)).proportion_ci(0.95, "exact")
-        np.testing.assert_allclose(getattr(point, name), (part / whole, limits.low, limits.high))
+        np.testing.assert_allclose(
+            getattr(point, name), (part / whole, limits.low, limits.high)
+        )
     assert point.flagged_per_1000 == 1000 * (tp + fp) / 200
     fpr, tpr, _ = roc_curve(y, scores)
     youden = operating_points(y, scores)[1]

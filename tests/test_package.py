@@ -26,7 +26,9 @@ def test_every_name_is_there():
 
 @pytest.mark.parametrize("package", [sparseauc, sparseauc_app])
 def test_packages_have_no_names_but_their_own(package):
-    modules = {name for name in vars(package) if isinstance(getattr(package, name), ModuleType)}
+    modules = {
+        name for name in vars(package) if isinstance(getattr(package, name), ModuleType)
+    }
     public = {name for name in vars(package) if not name.startswith("_")}
     assert public - modules <= set(package.__all__)
     assert set(dir(package)) - {"__version__"} == set(package.__all__)
@@ -51,7 +53,8 @@ def test_names_from_a_star():
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["fit", "--help"], ["compare", "-h"], ["-V"]]
+    "arguments",
+    [["--help"], ["--version"], ["fit", "--help"], ["compare", "-h"], ["-V"]],
 )
 def test_help_and_version_import_no_scientific_library(arguments):
     code = (
@@ -70,7 +73,10 @@ def test_help_and_version_import_no_scientific_library(arguments):
 
 
 def test_version():
-    for arguments in (["-m", "sparseauc_app", "--version"], ["-m", "sparseauc_app", "-V"]):
+    for arguments in (
+        ["-m", "sparseauc_app", "--version"],
+        ["-m", "sparseauc_app", "-V"],
+    ):
         command = [sys.executable, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout == f"{sparseauc.__version__}\n"
@@ -119,7 +125,10 @@ def test_an_interrupt_while_libraries_are_imported_leaves_no_traceback(tmp_path,
         time.sleep(wait)
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=120)
-    assert said in ("Error: interrupted, nothing was written\n", "")  # Typer's own is silent
+    assert said in (
+        "Error: interrupted, nothing was written\n",
+        "",
+    )  # Typer's own is silent
     assert run.returncode == 130
 
 
@@ -135,7 +144,9 @@ def test_a_fit_where_no_file_can_be_written():
     )
     nowhere = os.environ | {"NUMBA_CACHE_DIR": "/dev/null/kernels"}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=nowhere, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, env=nowhere, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[2]\n"
     compiling, not_kept = done.stderr.splitlines()
     assert "compiling kernels" in compiling
@@ -152,5 +163,7 @@ def test_optional_packages_are_asked_for_as_the_extras_ask():
 
 def test_a_missing_package_is_named_with_what_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "sksurv", None)
-    with pytest.raises(ImportError, match=r"^l1-cox needs sksurv: pip install 'scikit-surv"):
+    with pytest.raises(
+        ImportError, match=r"^l1-cox needs sksurv: pip install 'scikit-surv"
+    ):
         import_optional("sksurv", "l1-cox")

@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from sparseauc import Limits, sparse_auc_path
 from sparseauc.datasets import make_outbreak
 
-# --------------------------------------------------------- the oracle: all supports, one by one
+# --------------------------------------------------------- the oracle: all supports,
+# one by one
 
 
 def naive_best_support(X, y, k, alpha, fixed=(), excluded=(), groups=None):
@@ -21,7 +22,11 @@ def naive_best_support(X, y, k, alpha, fixed=(), excluded=(), groups=None):
     Z = StandardScaler().fit_transform(X)
     positive, negative = Z[y > 0], Z[y < 0]
     delta = negative.mean(axis=0) - positive.mean(axis=0)
-    h = np.cov(positive.T, bias=True) + np.cov(negative.T, bias=True) + np.outer(delta, delta)
+    h = (
+        np.cov(positive.T, bias=True)
+        + np.cov(negative.T, bias=True)
+        + np.outer(delta, delta)
+    )
     free = [j for j in range(X.shape[1]) if j not in {*fixed, *excluded}]
     best = (np.inf, None)
     for others in combinations(groups or free, k - len(fixed)):
@@ -33,7 +38,9 @@ def naive_best_support(X, y, k, alpha, fixed=(), excluded=(), groups=None):
 
 
 def table(seed, n=80, d=8, correlation=0.3):
-    return make_outbreak(n, d, 3, mu=0.7, r=0.3, correlation=correlation, random_state=seed)
+    return make_outbreak(
+        n, d, 3, mu=0.7, r=0.3, correlation=correlation, random_state=seed
+    )
 
 
 @given(
@@ -53,13 +60,13 @@ def test_equals_exhaustive_search(seed, d, fixed, excluded):
     for a, alpha in enumerate(alphas):
         for i, k in enumerate(path.ks.tolist()):
             support, value = naive_best_support(X, y, k, alpha, fixed, excluded)
-            # Exchanges may end in a support that only a double exchange would improve; at this size
-            # and correlation they do not.
+            # Exchanges may end in a support that only a double exchange would improve;
+            # at this size and correlation they do not.
             assert path.objectives[a, i] == pytest.approx(value, abs=1e-9)
             assert path.support(k, alpha).tolist() == support
 
 
-# ---------------------------------------------------------------------------------------- scale
+# -------------------------------------------------------------------------------- scale
 
 
 def test_coefficients_are_on_the_original_scale():
@@ -80,7 +87,9 @@ def test_coefficients_are_on_the_original_scale():
 def test_units_of_columns_do_not_matter():
     X, y = table(1, d=20)
     factors = 10.0 ** np.random.default_rng(0).uniform(-6, 6, 20)
-    path, rescaled = (sparse_auc_path(table, y, alphas=(1.0,)) for table in (X, X * factors))
+    path, rescaled = (
+        sparse_auc_path(table, y, alphas=(1.0,)) for table in (X, X * factors)
+    )
     for k in path.ks:
         assert_array_equal(path.support(k, 1.0), rescaled.support(k, 1.0))
         assert_allclose(path.coef(k, 1.0), rescaled.coef(k, 1.0) * factors, rtol=1e-7)
@@ -105,7 +114,7 @@ def test_a_large_ridge_chooses_the_largest_differences_of_means():
     assert any(set(path.support(k, 0.1)) != set(order[:k]) for k in path.ks.tolist())
 
 
-# -------------------------------------------------------------------------------------- storage
+# ------------------------------------------------------------------------------ storage
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -117,7 +126,9 @@ def test_storage_does_not_matter(weighted):
     read_only.flags.writeable = False
     expected = sparse_auc_path(X, y, range(1, 21), (0.1, 10.0), sample_weight=weight)
     for stored in (np.asfortranarray(X), read_only, sp.csr_array(X), sp.csr_matrix(X)):
-        path = sparse_auc_path(stored, y, range(1, 21), (0.1, 10.0), sample_weight=weight)
+        path = sparse_auc_path(
+            stored, y, range(1, 21), (0.1, 10.0), sample_weight=weight
+        )
         assert_allclose(path.objectives, expected.objectives, atol=1e-8)
         for alpha in (0.1, 10.0):
             for k in (1, 7, 20):
@@ -127,7 +138,9 @@ def test_storage_does_not_matter(weighted):
 
 def test_float32_is_close():
     X, y = make_outbreak(300, 60, 5, mu=0.7, r=0.2, random_state=0)
-    double, single = (sparse_auc_path(X.astype(t), y, ks=[5]) for t in (np.float64, np.float32))
+    double, single = (
+        sparse_auc_path(X.astype(t), y, ks=[5]) for t in (np.float64, np.float32)
+    )
     assert_array_equal(single.support(5, 1.0), double.support(5, 1.0))
     assert_allclose(single.coef(5, 1.0), double.coef(5, 1.0), rtol=1e-4)
 
@@ -149,7 +162,7 @@ def test_weights_are_repetitions():
         assert_allclose(weighted.coef(k, 1.0), repeated.coef(k, 1.0), atol=1e-10)
 
 
-# --------------------------------------------------------------------------------------- bounds
+# ------------------------------------------------------------------------------- bounds
 
 
 def test_sizes_are_sorted_and_come_once():
@@ -167,8 +180,16 @@ def test_sizes_are_sorted_and_come_once():
 def test_default_sizes():
     X, y = make_outbreak(40, 70, 3, random_state=0)
     assert sparse_auc_path(X, y).ks.tolist() == list(range(1, 51))
-    assert sparse_auc_path(X[:, :6], y, limits=Limits(exclude=[2])).ks.tolist() == [1, 2, 3, 4, 5]
-    assert sparse_auc_path(X[:, :6], y, limits=Limits(always_include=[4, 2])).ks.tolist() == [
+    assert sparse_auc_path(X[:, :6], y, limits=Limits(exclude=[2])).ks.tolist() == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+    assert sparse_auc_path(
+        X[:, :6], y, limits=Limits(always_include=[4, 2])
+    ).ks.tolist() == [
         2,
         3,
         4,
@@ -217,12 +238,18 @@ def test_columns_always_included_and_never(alpha):
         ({"ks": [2.5]}, "ks holds 2.5, which is no whole number"),
         ({"ks": ["2"]}, "ks must be a list of whole numbers"),
         ({"ks": [9]}, "k=9 is more than the 8 columns there are"),
-        ({"ks": [8], "limits": Limits(exclude=[1])}, "k=8 is more than the 7 columns there are"),
+        (
+            {"ks": [8], "limits": Limits(exclude=[1])},
+            "k=8 is more than the 7 columns there are",
+        ),
         (
             {"ks": [1], "limits": Limits(always_include=[1, 2])},
             "k=1 is less than the 2 columns always included",
         ),
-        ({"limits": Limits(always_include=[8])}, "always_include names column 8; there are 8"),
+        (
+            {"limits": Limits(always_include=[8])},
+            "always_include names column 8; there are 8",
+        ),
         ({"limits": Limits(exclude=[-1])}, "exclude names column -1; there are 8"),
         (
             {"ks": [6], "limits": Limits(column_groups=[0, 0, 0, 0, 1, 2, 3, 4])},

@@ -14,7 +14,7 @@ from sparseauc.performance import (
     score_bins,
 )
 
-# -------------------------------------------------------------------------------------- ROC band
+# ----------------------------------------------------------------------------- ROC band
 
 
 @pytest.mark.parametrize("band", ["pointwise", "simultaneous"])
@@ -24,7 +24,9 @@ def test_roc_bands_cover_as_often_as_they_say(band):
     positive = np.arange(85) < 25
     covered = []
     for _ in range(400):
-        fpr, low, high = roc_band(rng.standard_normal(85) + positive, positive, 0.9, band=band)
+        fpr, low, high = roc_band(
+            rng.standard_normal(85) + positive, positive, 0.9, band=band
+        )
         truth = ndtr(1 + ndtri(fpr))
         covered.append((low <= truth) & (truth <= high))
         assert np.all(np.diff(low) >= 0)
@@ -62,7 +64,8 @@ def test_binomial_limits_leave_half_the_error_on_each_side(counts):
     assert (high == 1) == (x == n)
 
 
-# --------------------------------------------------------------------------- bins and calibration
+# --------------------------------------------------------------------------- bins and
+# calibration
 
 SCORES = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=4, max_size=80)
 
@@ -71,7 +74,10 @@ SCORES = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=4, max_s
 def test_histograms_count_every_row_once(values):
     scores = np.array(values)
     edges = score_bins(scores, np.arange(scores.size) % 3 == 0)
-    assert np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0].sum() == scores.size
+    assert (
+        np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0].sum()
+        == scores.size
+    )
     assert edges.size <= 62
     assert np.all(np.diff(edges) > 0)
 
@@ -84,7 +90,9 @@ def test_calibration_bins_against_a_loop(values):
     assert bins.rows.sum() == scores.size
     ordered = np.sort(scores)
     start = 0
-    for mean, rows, positives in zip(bins.predicted, bins.rows, bins.positives, strict=True):
+    for mean, rows, positives in zip(
+        bins.predicted, bins.rows, bins.positives, strict=True
+    ):
         inside = ordered[start : start + rows]
         assert mean == pytest.approx(inside.mean(), rel=1e-9, abs=1e-9)
         held = (scores >= inside[0]) & (scores <= inside[-1])

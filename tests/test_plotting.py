@@ -37,14 +37,15 @@ def legend_texts(panel):
     return [] if legend is None else [text.get_text() for text in legend.get_texts()]
 
 
-# ---------------------------------------------------------------------------------- AUC against k
+# ---------------------------------------------------------------------------------- AUC
+# against k
 
 
 @pytest.fixture(scope="module")
 def searched(data):
-    return SparseAUCClassifierCV(ks=[1, 2, 3, 5, 8], alphas=[0.1, 10.0], cv=4, rule="1se").fit(
-        *data
-    )
+    return SparseAUCClassifierCV(
+        ks=[1, 2, 3, 5, 8], alphas=[0.1, 10.0], cv=4, rule="1se"
+    ).fit(*data)
 
 
 def naive_path(model):
@@ -84,18 +85,29 @@ def test_auc_path_shows_mean_error_and_choices(searched):
 @pytest.mark.parametrize("rule", ["best", "1se"])
 def test_auc_path_marks_the_choice_of_the_fit(rule):
     X, y = make_outbreak(n=100, d=10, k=2, mu=1.0, r=0.3, random_state=0)
-    model = SparseAUCClassifierCV(ks=[1, 2, 4, 8], alphas=[0.1, 10.0], rule=rule).fit(X, y)
+    model = SparseAUCClassifierCV(ks=[1, 2, 4, 8], alphas=[0.1, 10.0], rule=rule).fit(
+        X, y
+    )
     display = AUCPathDisplay.from_estimator(model)
     mark = display.points_["chosen"]
-    assert (list(mark.get_xdata()), list(mark.get_ydata())) == ([model.k_], [model.best_score_])
+    assert (list(mark.get_xdata()), list(mark.get_ydata())) == (
+        [model.k_],
+        [model.best_score_],
+    )
 
 
 def test_auc_path_of_a_grid_search_and_of_two_runs(data, searched):
-    search = GridSearchCV(SparseAUCClassifier(), {"k": [1, 2, 3]}, scoring="roc_auc", cv=3)
+    search = GridSearchCV(
+        SparseAUCClassifier(), {"k": [1, 2, 3]}, scoring="roc_auc", cv=3
+    )
     first = AUCPathDisplay.from_cv_results(search.fit(*data).cv_results_, name="grid")
-    np.testing.assert_allclose(first.line_.get_ydata(), search.cv_results_["mean_test_score"])
+    np.testing.assert_allclose(
+        first.line_.get_ydata(), search.cv_results_["mean_test_score"]
+    )
     pipeline = make_pipeline(StandardScaler(), searched)
-    second = AUCPathDisplay.from_estimator(pipeline, ax=first.ax_, name="own", color="red")
+    second = AUCPathDisplay.from_estimator(
+        pipeline, ax=first.ax_, name="own", color="red"
+    )
     assert second.ax_ is first.ax_
     assert second.line_.get_color() == "red"
     assert len(legend_texts(first.ax_)) == 5
@@ -111,7 +123,7 @@ def test_auc_path_needs_folds(data):
         AUCPathDisplay.from_cv_results({"mean_test_score": [0.5]})
 
 
-# ------------------------------------------------------------------------------------------- ROC
+# ---------------------------------------------------------------------------------- ROC
 
 
 @pytest.mark.parametrize("band", ["pointwise", "simultaneous"])
@@ -170,11 +182,14 @@ def test_roc_scores_are_checked():
         ROCBandDisplay.from_predictions([0, 1], [0.0, np.nan])
 
 
-# --------------------------------------------------------------------------------- all displays
+# --------------------------------------------------------------------------------- all
+# displays
 
 
 def one_of_each(ax=None):
-    yield AUCPathDisplay(ks=[1, 2, 3], mean=[0.6, 0.8, 0.81], error=[0.05] * 3).plot(ax=ax)
+    yield AUCPathDisplay(ks=[1, 2, 3], mean=[0.6, 0.8, 0.81], error=[0.05] * 3).plot(
+        ax=ax
+    )
     yield ROCBandDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], ax=ax)
 
 

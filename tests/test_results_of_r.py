@@ -1,6 +1,7 @@
 """The same scores in R: pROC's AUC, DeLong's variance and test, exact limits, a logistic fit.
 
-``results_of_r/make.R`` wrote the numbers; they say which versions of R and pROC made them.
+``results_of_r/make.R`` wrote the numbers; they say which versions of R and pROC made
+them.
 """
 
 import json
@@ -29,7 +30,9 @@ def test_auc_and_its_interval(score):
         assert_allclose(found.standard_error, expected["standard_error"], rtol=1e-12)
         assert_allclose([found.low, found.high], limits["logit"], rtol=1e-12)
         half = ndtri((1 + limits["level"]) / 2) * found.standard_error
-        assert_allclose([found.auc - half, found.auc + half], limits["symmetric"], rtol=1e-12)
+        assert_allclose(
+            [found.auc - half, found.auc + half], limits["symmetric"], rtol=1e-12
+        )
 
 
 def test_paired_delong_test():

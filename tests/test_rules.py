@@ -24,7 +24,9 @@ def cross_validations(draw):
     """Results of a few splits for every k and ridge, in the order of any search."""
     models = [(k, alpha) for k in (1, 2, 3, 5) for alpha in (1.0, 0.1)]
     models = draw(st.permutations(models))
-    splits = draw(st.lists(st.lists(AUCS, min_size=8, max_size=8), min_size=2, max_size=6))
+    splits = draw(
+        st.lists(st.lists(AUCS, min_size=8, max_size=8), min_size=2, max_size=6)
+    )
     scores = np.array(splits)
     return {
         "param_k": np.array([k for k, _ in models]),
@@ -41,7 +43,11 @@ def naive(results, below):
     for i in range(len(mean)):
         if mean[i] < max(mean) - below:
             continue
-        if chosen is None or k[i] < k[chosen] or (k[i] == k[chosen] and mean[i] > mean[chosen]):
+        if (
+            chosen is None
+            or k[i] < k[chosen]
+            or (k[i] == k[chosen] and mean[i] > mean[chosen])
+        ):
             chosen = i
     return chosen
 
@@ -54,7 +60,9 @@ def test_best_is_the_fewest_columns_within_the_tolerance(results):
 @given(cross_validations())
 def test_one_standard_error_is_that_of_the_highest_mean(results):
     splits = [
-        results[f"split{i}_test_score"] for i in range(20) if f"split{i}_test_score" in results
+        results[f"split{i}_test_score"]
+        for i in range(20)
+        if f"split{i}_test_score" in results
     ]
     top = int(np.argmax(results["mean_test_score"]))
     values = [split[top] for split in splits]
@@ -88,7 +96,11 @@ def test_one_standard_error_takes_the_error_that_is_given():
 def test_rules_are_what_grid_search_takes():
     X, y = load_breast_cancer(return_X_y=True)
     search = GridSearchCV(
-        MeanDifferenceClassifier(), {"k": [1, 2, 4, 8]}, scoring="roc_auc", refit=best, cv=3
+        MeanDifferenceClassifier(),
+        {"k": [1, 2, 4, 8]},
+        scoring="roc_auc",
+        refit=best,
+        cv=3,
     ).fit(X, y)
     assert search.best_index_ == naive(search.cv_results_, BEST_TOLERANCE)
 
@@ -106,7 +118,9 @@ def test_few_rows_are_judged_by_neighbouring_lengths_too():
     # Two models of each of five lengths; a lone peak at the second.
     results = {
         "param_k": np.repeat([1, 2, 3, 4, 5], 2),
-        "mean_test_score": np.array([0.6, 0.5, 0.9, 0.5, 0.6, 0.5, 0.8, 0.5, 0.84, 0.5]),
+        "mean_test_score": np.array(
+            [0.6, 0.5, 0.9, 0.5, 0.6, 0.5, 0.8, 0.5, 0.84, 0.5]
+        ),
     }
     smooth = smooth_over_lengths(results)
     expected = [(0.6 + 1.2 + 0.9) / 4, (0.6 + 1.8 + 0.6) / 4, (0.9 + 1.2 + 0.8) / 4,
@@ -116,10 +130,14 @@ def test_few_rows_are_judged_by_neighbouring_lengths_too():
     assert best(results) == 2
     assert best({**results, "smooth_test_score": smooth}) == 8
     again = {**results, "mean_test_score": smooth}
-    np.testing.assert_allclose(smooth_over_lengths(results, 2), smooth_over_lengths(again))
+    np.testing.assert_allclose(
+        smooth_over_lengths(results, 2), smooth_over_lengths(again)
+    )
     # Lengths further apart than a column are no neighbours; those of budgets are.
     apart = {**results, "param_k": np.repeat([1, 3, 6, 10, 20], 2)}
-    np.testing.assert_array_equal(smooth_over_lengths(apart, 4), results["mean_test_score"])
+    np.testing.assert_array_equal(
+        smooth_over_lengths(apart, 4), results["mean_test_score"]
+    )
     budgets = {**apart, "param_budget": np.repeat([10.0, 30.0, 60.0, 100.0, 200.0], 2)}
     np.testing.assert_array_equal(smooth_over_lengths(budgets), smooth)
     alone = {"param_k": [3, 3], "mean_test_score": [0.7, 0.8]}

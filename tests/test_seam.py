@@ -21,7 +21,8 @@ from sparseauc.solvers.restrictions import Restrictions
 ALPHA = 0.1
 
 
-# ------------------------------------------------------------------------------- the second loss
+# ------------------------------------------------------------------------------- the
+# second loss
 class LeastSquares(Quadratic):
     """F(w) = Σ (y − Xw)² / Σ y², with X and y less their means."""
 
@@ -55,20 +56,27 @@ class Regression:
     y: np.ndarray
 
     def training_sets(self, table, chunks, plan):
-        rows = [np.flatnonzero(plan.training_weights(i)) for i in range(len(plan.training))]
+        rows = [
+            np.flatnonzero(plan.training_weights(i)) for i in range(len(plan.training))
+        ]
         sets = [LeastSquares(table[some], self.y[some]) for some in rows]
         return TrainingSets(sets, LeastSquares(table, self.y))
 
     def validate(self, chunks, plan, models, n_threads=1):
-        judged = [each for validated in plan.rounds for each in rows_by_number(validated)]
-        scores = [models[i].scores(chunks.take(rows, np.arange(9))) for i, rows in judged]
+        judged = [
+            each for validated in plan.rounds for each in rows_by_number(validated)
+        ]
+        scores = [
+            models[i].scores(chunks.take(rows, np.arange(9))) for i, rows in judged
+        ]
         ranked = zip(judged, scores, strict=True)
         return [
-            np.array([spearmanr(s, self.y[rows])[0] for s in by]) for (_, rows), by in ranked
+            np.array([spearmanr(s, self.y[rows])[0] for s in by])
+            for (_, rows), by in ranked
         ], 0.0
 
 
-# ------------------------------------------------------------------------------------- the proof
+# ---------------------------------------------------------------------------- the proof
 
 
 @pytest.fixture(scope="module")
@@ -82,14 +90,20 @@ def naive(X, y, columns):
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     centred = y - y.mean()
     Z, total = Z[:, columns], centred @ centred
-    coef = np.linalg.solve(Z.T @ Z / total + ALPHA * np.eye(len(columns)), Z.T @ centred / total)
+    coef = np.linalg.solve(
+        Z.T @ Z / total + ALPHA * np.eye(len(columns)), Z.T @ centred / total
+    )
     return ((centred - Z @ coef) ** 2).sum() / total + ALPHA * coef @ coef, coef
 
 
 def allowed(restrictions, columns, coef):
     signs = restrictions.signs_of(np.array(columns))
-    dear = restrictions.costs is not None and restrictions.costs[list(columns)].sum() > 4
-    families = [] if restrictions.families is None else restrictions.families[list(columns)]
+    dear = (
+        restrictions.costs is not None and restrictions.costs[list(columns)].sum() > 4
+    )
+    families = (
+        [] if restrictions.families is None else restrictions.families[list(columns)]
+    )
     many = any(f and np.sum(families == f) > 1 for f in families)
     return (
         not dear
@@ -112,18 +126,27 @@ LIMITS = {
 def test_path_restrictions_and_certificate(table, limits):
     X, y = table
     restrictions, quadratic = LIMITS[limits], LeastSquares(X, y)
-    path = path_of_moments(quadratic, np.array([3]), np.array([ALPHA]), restrictions, thorough=True)
+    path = path_of_moments(
+        quadratic, np.array([3]), np.array([ALPHA]), restrictions, thorough=True
+    )
     ((found,),) = path.solutions
     lists = (columns for size in (1, 2, 3) for columns in combinations(range(9), size))
     judged = [(*naive(X, y, list(columns)), columns) for columns in lists]
-    best = min(value for value, coef, columns in judged if allowed(restrictions, columns, coef))
+    best = min(
+        value for value, coef, columns in judged if allowed(restrictions, columns, coef)
+    )
     assert_allclose(found.objective, best, rtol=1e-9)
     w = path.coef(3, ALPHA)
     centred = y - y.mean()
     expected = ((centred - (X - X.mean(axis=0)) @ w) ** 2).sum() / (centred @ centred)
     assert_allclose(quadratic.loss(w), expected, rtol=1e-9)
     proof = certify(
-        StandardisedGram(quadratic), found, 3, ALPHA, restrictions=restrictions, time_limit=10
+        StandardisedGram(quadratic),
+        found,
+        3,
+        ALPHA,
+        restrictions=restrictions,
+        time_limit=10,
     )
     assert proof.lower_bound <= best * (1 + 1e-12)
     assert proof.gap < 1e-6
@@ -136,7 +159,9 @@ def test_cross_validation_with_a_scorer(table):
     ks, alphas = np.arange(1, 6), np.array([0.01, ALPHA])
     found = cross_validate(CVTask(X, Regression(y), plan, ks, alphas, Restrictions()))
     for split, (train, test) in enumerate(splits):
-        path = path_of_moments(LeastSquares(X[train], y[train]), ks, alphas, Restrictions())
+        path = path_of_moments(
+            LeastSquares(X[train], y[train]), ks, alphas, Restrictions()
+        )
         for a, alpha in enumerate(alphas):
             scores = [X[test] @ path.coef(k, alpha) for k in ks]
             expected = [spearmanr(score, y[test])[0] for score in scores]

@@ -51,5 +51,7 @@ print([name for name in {HEAVY!r} if name in sys.modules])
 print([name for name in sys.modules if name.split(".")[0] in
        ("sparseauc_app", "sparseauc_paper")])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n[]\n"

@@ -28,11 +28,17 @@ def audit_part() -> str:
     """Return where the paper and its programs disagree, and what cannot be in its Table II."""
     places = table(
         ("no.", "the paper", "the programs", "here"),
-        ((one.number, one.paper, one.programs, _dealt_with(one)) for one in DISCREPANCIES),
+        (
+            (one.number, one.paper, one.programs, _dealt_with(one))
+            for one in DISCREPANCIES
+        ),
     )
     meanings = table(
         ("switch", "when it is on", "data"),
-        ((f"`{one.name}`", one.description, " and ".join(one.where)) for one in SWITCHES),
+        (
+            (f"`{one.name}`", one.description, " and ".join(one.where))
+            for one in SWITCHES
+        ),
     )
     impossible = table(
         ("method", "k*", "printed Jaccard index", "at least"),
@@ -51,7 +57,9 @@ def audit_part() -> str:
 
 
 def _dealt_with(one: Discrepancy) -> str:
-    names = [f"`{switch.name}`" for switch in SWITCHES if one.number in switch.discrepancies]
+    names = [
+        f"`{switch.name}`" for switch in SWITCHES if one.number in switch.discrepancies
+    ]
     switches = f"switch {', '.join(names)}" if names else ""
     return "; ".join(part for part in (switches, one.here) if part)
 
@@ -64,7 +72,9 @@ def slips_part() -> str:
 def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """Return a table in Markdown."""
     lines = [list(headings), ["---"] * len(list(headings)), *rows]
-    return "".join("| " + " | ".join(_cell(cell) for cell in line) + " |\n" for line in lines)
+    return "".join(
+        "| " + " | ".join(_cell(cell) for cell in line) + " |\n" for line in lines
+    )
 
 
 def _cell(value: object) -> str:

@@ -9,12 +9,17 @@ from hypothesis import HealthCheck, settings
 sys.path.append(str(Path(__file__).parents[2] / "tests"))
 pytest_plugins = ["outside"]
 
-# Kernels compile inside the first example: no deadline, and slow first draws are no failure.
+# Kernels compile inside the first example: no deadline, and slow first draws are no
+# failure.
 settings.register_profile(
-    "sparseauc", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "sparseauc",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 settings.load_profile("sparseauc")
 
-# A shell starts background jobs with interrupts ignored, and the commands tested would inherit it.
+# A shell starts background jobs with interrupts ignored, and the commands tested would
+# inherit it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

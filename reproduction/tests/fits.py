@@ -17,7 +17,11 @@ def generator_of(seed):
 def fit_sht_auc(X, positive, k, weight=None, *, seed, start=None, **settings):
     """Fit the library's classifier, from given coefficients if wanted."""
     model = SHTAUCClassifier(
-        k, random_state=seed, warm_start=start is not None, record_history=False, **settings
+        k,
+        random_state=seed,
+        warm_start=start is not None,
+        record_history=False,
+        **settings,
     )
     if start is not None:
         model.coef_ = np.array([start])

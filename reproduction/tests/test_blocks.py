@@ -12,7 +12,9 @@ sizes = {"n": st.integers(1, 500), "batch_size": st.integers(1, 600)}
 
 
 def partition(n, batch_size, *, shuffle=True, seed=0):
-    return RowBlocks.partition(n, batch_size, shuffle=shuffle, rng=np.random.default_rng(seed))
+    return RowBlocks.partition(
+        n, batch_size, shuffle=shuffle, rng=np.random.default_rng(seed)
+    )
 
 
 def as_lists(blocks):
@@ -49,12 +51,17 @@ def test_unshuffled_blocks_are_neighbours_in_order(n, batch_size):
 
 
 def test_same_seed_same_partition():
-    assert as_lists(partition(1000, 64, seed=5)) == as_lists(partition(1000, 64, seed=5))
-    assert as_lists(partition(1000, 64, seed=5)) != as_lists(partition(1000, 64, seed=6))
+    assert as_lists(partition(1000, 64, seed=5)) == as_lists(
+        partition(1000, 64, seed=5)
+    )
+    assert as_lists(partition(1000, 64, seed=5)) != as_lists(
+        partition(1000, 64, seed=6)
+    )
 
 
 def test_shuffle_deals_a_table_sorted_by_class():
-    # A tenth of the rows is positive, all at the top: dealt out, every block of 100 gets some.
+    # A tenth of the rows is positive, all at the top: dealt out, every block of 100
+    # gets some.
     positive = np.arange(2000) < 200
     assert all(positive[block].any() for block in as_lists(partition(2000, 100)))
     unshuffled = as_lists(partition(2000, 100, shuffle=False))
@@ -62,8 +69,8 @@ def test_shuffle_deals_a_table_sorted_by_class():
 
 
 def test_every_row_is_as_likely_in_every_block():
-    # 400 partitions of 20 rows into 4 blocks: a row falls into the first block 100 times, and 45
-    # is more than five standard deviations.
+    # 400 partitions of 20 rows into 4 blocks: a row falls into the first block 100
+    # times, and 45 is more than five standard deviations.
     rng = np.random.default_rng(0)
     first = np.zeros(20)
     for _ in range(400):
@@ -96,9 +103,11 @@ def test_visiting_orders_mean_what_they_say():
     assert all(sorted(order) == list(range(m)) for order in permuted)
     assert len({tuple(order) for order in permuted}) == 20
 
-    # With replacement some block is missed in nearly every epoch, yet all are drawn equally often:
-    # 2000 times each, and 230 is over five standard deviations.
-    drawn = np.array([visiting_order(len(blocks), "replacement", rng) for _ in range(2000)])
+    # With replacement some block is missed in nearly every epoch, yet all are drawn
+    # equally often: 2000 times each, and 230 is over five standard deviations.
+    drawn = np.array(
+        [visiting_order(len(blocks), "replacement", rng) for _ in range(2000)]
+    )
     assert np.mean([np.unique(order).size < m for order in drawn]) > 0.99
     assert np.all(np.abs(np.bincount(drawn.ravel(), minlength=m) - 2000) < 230)
 

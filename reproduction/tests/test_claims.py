@@ -29,11 +29,15 @@ def tables(request, protocol, value, noise=0.02):
     rng = np.random.default_rng(1)
     shared = {}
     outcomes = {}
-    for (method, column, trial, fold), task in plan.table_tasks(request, protocol).items():
+    for (method, column, trial, fold), task in plan.table_tasks(
+        request, protocol
+    ).items():
         move = shared.setdefault((column, trial, fold), rng.normal(0, 0.1))
         auc, f1 = value[method]
         own = rng.normal(0, noise)
-        outcomes[task] = synthetic(np.clip(auc + move + own, 0, 1), np.clip(f1 + own, 0.01, 1))
+        outcomes[task] = synthetic(
+            np.clip(auc + move + own, 0, 1), np.clip(f1 + own, 0.01, 1)
+        )
     return outcomes
 
 
@@ -54,7 +58,8 @@ def judged(request, outcomes):
     return judge_claims(Results(request, outcomes))
 
 
-# ---------------------------------------------------------------------------------- the one rule
+# ---------------------------------------------------------------------------------- the
+# one rule
 
 
 def mean(value, se, df=39):
@@ -100,7 +105,9 @@ def verdicts_by_draws(truth, margin, draws, runs=400, seed=0):
     for _ in range(runs):
         ours = rng.normal(truth, 0.1, draws)
         theirs = rng.normal(margin, 0.1, 5)
-        samples = [{(i, 0): value for i, value in enumerate(part)} for part in (ours, theirs)]
+        samples = [
+            {(i, 0): value for i, value in enumerate(part)} for part in (ours, theirs)
+        ]
         counts[judge(mean_of(samples[0]), 0, inf, mean_of(samples[1]))] += 1
     return {kind: counts[kind] / runs for kind in ("holds", "fails", "smaller", "open")}
 
@@ -125,7 +132,8 @@ def test_more_draws_make_verdicts_sharper_and_do_not_reverse_them(truth, margin)
         assert many[right] > 0.99
 
 
-# ------------------------------------------------------------------------------- claims as data
+# ------------------------------------------------------------------------------- claims
+# as data
 
 
 def test_every_claim_names_what_there_is():
@@ -137,10 +145,15 @@ def test_every_claim_names_what_there_is():
         assert claim.quotation or claim.judged.startswith("Not quoted")
 
 
-@pytest.mark.parametrize(("ours", "kind"), [(0.7, "holds"), (0.6, "smaller"), (0.5, "fails")])
+@pytest.mark.parametrize(
+    ("ours", "kind"), [(0.7, "holds"), (0.6, "smaller"), (0.5, "fails")]
+)
 def test_best_is_judged_against_every_rival(ours, kind, monkeypatch):
     """Equal to FSAUC is no advantage, and less than was printed; it does not speak against it."""
-    sure = {m: {c: replace(e, se=1e-4) for c, e in row.items()} for m, row in printed.AUC.items()}
+    sure = {
+        m: {c: replace(e, se=1e-4) for c, e in row.items()}
+        for m, row in printed.AUC.items()
+    }
     monkeypatch.setattr(printed, "AUC", sure)
     (claim,) = (claim for claim in CLAIMS if "gives the best AUC" in claim.quotation)
     monkeypatch.setattr("sparseauc_paper.claims.CLAIMS", [replace(claim, printed=sure)])
@@ -163,7 +176,9 @@ def test_a_noisy_rival_that_is_far_behind_leaves_the_claim_open():
     rng = np.random.default_rng(0)
     for (method, *_), task in plan.table_tasks(request, "published").items():
         if method == "solam":
-            outcomes[task] = synthetic(float(np.clip(0.5 + rng.normal(0, 0.4), 0, 1)), 0.2)
+            outcomes[task] = synthetic(
+                float(np.clip(0.5 + rng.normal(0, 0.4), 0, 1)), 0.2
+            )
     found = verdict(judged(request, outcomes), "best AUC score")
     assert found.kind == "open"
     assert "SOLAM" in found.numbers
@@ -172,7 +187,9 @@ def test_a_noisy_rival_that_is_far_behind_leaves_the_claim_open():
 def test_never_holds_without_a_rival():
     request = request_for("sht-auc", "sto-iht")
     value = {"sht-auc": (0.9, 0.9), "sto-iht": (0.5, 0.1)}
-    found = verdict(judged(request, tables(request, "published", value)), "best AUC score")
+    found = verdict(
+        judged(request, tables(request, "published", value)), "best AUC score"
+    )
     assert found.kind == "open"
     assert "without SPAM-l1" in found.numbers
 
@@ -187,10 +204,15 @@ def test_columns_with_k_tuned_and_with_k_given():
         result["f1_told"] = 0.9 if task.settings["method"] == "fsauc" else 0.5
         outcomes[task] = replace(outcome, result=result)
     claims = judged(request, outcomes)
-    kinds = [verdict(claims, "In both", "corrected", how).kind for how in ("F1; corr", "F1; k* g")]
+    kinds = [
+        verdict(claims, "In both", "corrected", how).kind
+        for how in ("F1; corr", "F1; k* g")
+    ]
     assert kinds == ["holds", "fails"]
     assert not any(
-        "published" in verdicts for claim, verdicts in claims if "k* given" in claim.judged
+        "published" in verdicts
+        for claim, verdicts in claims
+        if "k* given" in claim.judged
     )
 
 
@@ -220,12 +242,16 @@ def test_few_values_tell_nothing():
 @pytest.mark.usefixtures("data_folder")
 def test_genes_are_judged_for_other_patients():
     """Splits of the same patients: a difference that is certain on these may say nothing more."""
-    request = Request(PRESET, "published", ("sht-auc", "hsg-ht"), seed=0, datasets=("colon",))
+    request = Request(
+        PRESET, "published", ("sht-auc", "hsg-ht"), seed=0, datasets=("colon",)
+    )
     rng = np.random.default_rng(0)
     outcomes = {}
     for (method, *_), task in plan.real_tasks(request, "published").items():
         auc = 0.8 + 0.01 * rng.normal() + 0.012 * (method == "sht-auc")
-        outcomes[task] = genes({"5": auc, "29": auc}, "5", markers=3 - (method == "sht-auc"))
+        outcomes[task] = genes(
+            {"5": auc, "29": auc}, "5", markers=3 - (method == "sht-auc")
+        )
     claims = judged(request, outcomes)
     best = verdict(claims, "highest AUC", judged="colon")
     assert best.kind == "open", "rivals are missing"
@@ -244,16 +270,24 @@ def test_genes_are_judged_for_other_patients():
 @pytest.mark.parametrize(("slow", "expected"), [(80.0, "holds"), (2.0, "fails")])
 def test_convergence_is_judged_by_what_is_still_to_come(slow, expected):
     """At r = 0.5 training AUC has risen by epoch 30 of 60; at the other ratio it may rise on."""
-    preset = replace(TINY, figure1_ratios=(0.2, 0.5), figure1_draws=6, figure1_epochs=60)
+    preset = replace(
+        TINY, figure1_ratios=(0.2, 0.5), figure1_draws=6, figure1_epochs=60
+    )
     request = Request(preset, "corrected", (), seed=0, datasets=())
     epochs = list(range(61))
     outcomes = {}
     for (_, ratio, _, draw), task in plan.figure1_tasks(request).items():
         pace = (2.0 if ratio == 0.5 else slow) * (1 + 0.01 * draw)
         rise = -np.expm1(-np.array(epochs) / pace)
-        course = {"epochs": epochs, "auc": list(0.5 + 0.4 * rise), "objective": list(1 - rise)}
+        course = {
+            "epochs": epochs,
+            "auc": list(0.5 + 0.4 * rise),
+            "objective": list(1 - rise),
+        }
         outcomes[task] = Outcome(course | {"step": 0.1}, None, 0.0)
-    last_ten = mean_of(MEASURES["rising"](Results(request, outcomes), "any")["sht-auc", ""])
+    last_ten = mean_of(
+        MEASURES["rising"](Results(request, outcomes), "any")["sht-auc", ""]
+    )
     by_hand = [
         (np.exp(-50 / p) - np.exp(-60 / p)) / (np.exp(-1 / p) - np.exp(-60 / p))
         for p in (slow * (1 + 0.01 * draw) for draw in range(6))
@@ -270,22 +304,34 @@ def test_a_fall_is_the_slope_of_a_line_through_all_ratios():
     request = Request(preset, "corrected", ("sht-auc",), 0, datasets=())
     outcomes = {
         task: synthetic(0.6 + 0.2 * float(ratio) + 0.01 * (-1) ** trial)
-        for (_, ratio, trial, _), task in plan.figure2_tasks(request, "corrected").items()
+        for (_, ratio, trial, _), task in plan.figure2_tasks(
+            request, "corrected"
+        ).items()
     }
     sample = Results(request, outcomes).falls("corrected", "auc")["sht-auc", ""]
     assert list(sample.values()) == pytest.approx([0.2 * 0.4] * 24)
 
 
 @pytest.mark.parametrize(
-    ("fsauc", "counts"), [(7.0, "0 of 2 pairs hold, 2 do not"), (20.0, "1 of 2 pairs hold, 1 does")]
+    ("fsauc", "counts"),
+    [(7.0, "0 of 2 pairs hold, 2 do not"), (20.0, "1 of 2 pairs hold, 1 does")],
 )
 def test_times_are_judged_on_the_wider_table_in_powers_of_ten(fsauc, counts):
     preset = replace(TINY, cost_draws=12)
-    request = Request(preset, "corrected", ("sht-auc", "spam-l1", "fsauc"), 0, datasets=())
+    request = Request(
+        preset, "corrected", ("sht-auc", "spam-l1", "fsauc"), 0, datasets=()
+    )
     outcomes = {}
     for (method, width, draw, _), task in plan.cost_tasks(request).items():
-        seconds = {"sht-auc": 1.0, "spam-l1": 3.0, "fsauc": 7.0 if width == "30" else fsauc}
-        result = {**synthetic(0.6).result, "seconds": seconds[method] * (1 + 0.01 * draw)}
+        seconds = {
+            "sht-auc": 1.0,
+            "spam-l1": 3.0,
+            "fsauc": 7.0 if width == "30" else fsauc,
+        }
+        result = {
+            **synthetic(0.6).result,
+            "seconds": seconds[method] * (1 + 0.01 * draw),
+        }
         outcomes[task] = Outcome(result, None, 1.0)
     wide = verdict(judged(request, outcomes), "orders of magnitude", "any")
     assert (wide.kind, counts in wide.numbers) == ("fails", True)
@@ -302,7 +348,11 @@ def theory(change=lambda name, r, found: found):
     request = Request(preset, "corrected", (), 0, datasets=())
     outcomes = {}
     for (name, r, table), task in plan.theory_tasks(request).items():
-        found = {**MEASURED, "rate": 0.9 - 0.2 * r + 0.001 * table, "remaining": 0.5 - 0.4 * r}
+        found = {
+            **MEASURED,
+            "rate": 0.9 - 0.2 * r + 0.001 * table,
+            "remaining": 0.5 - 0.4 * r,
+        }
         outcomes[task] = Outcome(change(name, r, found), None, 1.0)
     claims = judged(request, outcomes)
     return {
@@ -340,7 +390,9 @@ def test_theory_is_judged_by_measurements_and_altered_ones_change_the_verdict():
 def test_theorem_1_is_judged_where_its_condition_is_met():
     """A bound that it does not make cannot be broken."""
     place = list(theory())[1]
-    silent = theory(lambda name, r, found: {**found, "kappa": (1.1, 1.2), "slack": -1.0})
+    silent = theory(
+        lambda name, r, found: {**found, "kappa": (1.1, 1.2), "slack": -1.0}
+    )
     assert silent[place] == "missing"
 
 
@@ -355,21 +407,29 @@ def test_the_table_links_to_evidence_that_is_shown_and_counts_verdicts():
     counts = Counter(v["published"].kind for _, v in claims if "published" in v)
     assert f"{counts['open']} cannot be told" in listing.caption
     assert all(text[0] in "✔✘◐?–" for text in listing.frame["published protocol"])
-    report = make_report(Results(request, outcomes), ("table1",), facts={}, missing_data={})
+    report = make_report(
+        Results(request, outcomes), ("table1",), facts={}, missing_data={}
+    )
     assert "Yang" in report.lead
     assert "2f338cd" in report.lead
     assert [section.name for section in report.sections[:2]] == ["summary", "overview"]
 
 
-@pytest.mark.skipif("SPARSEAUC_PAPER" not in os.environ, reason="needs the paper's text")
+@pytest.mark.skipif(
+    "SPARSEAUC_PAPER" not in os.environ, reason="needs the paper's text"
+)
 def test_quotations_are_the_papers_words():
     """Letter by letter, but for the signs of TeX."""
-    text = (Path(os.environ["SPARSEAUC_PAPER"]) / "sht-auc.tex").read_text(encoding="utf-8")
+    text = (Path(os.environ["SPARSEAUC_PAPER"]) / "sht-auc.tex").read_text(
+        encoding="utf-8"
+    )
 
     def plain(words):
         words = re.sub(r"~?\\(cite|ref|eqref|footnote)\{[^}]*\}", "", words)
         words = words.replace(r"\shtauc", "SHT-AUC").replace(r"\ell", "l")
-        words = re.sub(r"\\[a-z]+", "", words).translate(str.maketrans("₀₁₂²ℓ", "0122l"))
+        words = re.sub(r"\\[a-z]+", "", words).translate(
+            str.maketrans("₀₁₂²ℓ", "0122l")
+        )
         return re.sub(r"[^a-z0-9]", "", words.lower())
 
     whole = plain(text)

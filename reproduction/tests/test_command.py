@@ -14,7 +14,9 @@ from sparseauc_paper.methods import METHODS
 
 
 def test_the_entry_point():
-    (point,) = (p for p in entry_points(group="sparseauc.commands") if p.name == "reproduce")
+    (point,) = (
+        p for p in entry_points(group="sparseauc.commands") if p.name == "reproduce"
+    )
     assert point.value == "sparseauc_paper.command:reproduce_command"
     assert point.load().__module__ == "sparseauc_paper.command"
 
@@ -27,7 +29,9 @@ def test_the_product_does_not_know_the_paper(package):
 
 def test_help_imports_nothing_heavy():
     script = "import sparseauc_paper.command, sys; print('numpy' in sys.modules)"
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert out.stdout.strip() == "False"
 
 

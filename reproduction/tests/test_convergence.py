@@ -28,13 +28,21 @@ def test_largest_curvature_is_that_of_the_gradients():
 
 def test_the_step_of_the_theorem_in_the_tables():
     data = make_outbreak(n=60, d=8, k=3, r=0.3, random_state=1)
-    training = Training(data.X, data.y > 0, one_switch_on("paper_step"), 5, ("test",), 60, True)
+    training = Training(
+        data.X, data.y > 0, one_switch_on("paper_step"), 5, ("test",), 60, True
+    )
     point = {"k": 3, "blocks": 4}
     (W,) = METHODS["sht-auc"].fit([training], [point])
     blocks = RowBlocks.partition(60, 15, shuffle=True, rng=training.rng(point))
     step = 1 / largest_curvature(training.objective, blocks)
     expected = run_algorithm(
-        data.X, data.y > 0, 3, batch_size=15, step_size=step, n_epochs=5, rng=training.rng(point)
+        data.X,
+        data.y > 0,
+        3,
+        batch_size=15,
+        step_size=step,
+        n_epochs=5,
+        rng=training.rng(point),
     )
     np.testing.assert_allclose(W[:, 0], expected, atol=1e-12)
 

@@ -24,7 +24,9 @@ def written(tmp_path_factory):
 
 
 def test_every_page_is_listed_and_there(written):
-    contents = re.search(r"```{toctree}\n.*?\n\n(.*?)```", (written / "index.md").read_text(), re.S)
+    contents = re.search(
+        r"```{toctree}\n.*?\n\n(.*?)```", (written / "index.md").read_text(), re.S
+    )
     listed = set(contents[1].split())
     assert listed == {page.stem for page in DOCS.glob("*.md")} - {"index"}
     assert not list(written.glob("*.py"))
@@ -33,9 +35,13 @@ def test_every_page_is_listed_and_there(written):
 def test_links_and_included_parts_are_there(written):
     for page in written.glob("*.md"):
         text = page.read_text(encoding="utf-8")
-        targets = re.findall(r"\]\(([^)#\s]+)", text) + re.findall(r"```{include} (\S+)", text)
+        targets = re.findall(r"\]\(([^)#\s]+)", text) + re.findall(
+            r"```{include} (\S+)", text
+        )
         for target in targets:
-            assert "://" in target or (written / target).exists(), f"{page.name}: {target}"
+            assert "://" in target or (written / target).exists(), (
+                f"{page.name}: {target}"
+            )
 
 
 def test_the_audit_lists_every_discrepancy_and_switch(written):
@@ -52,7 +58,9 @@ def test_shell_blocks_run(tmp_path, monkeypatch):
     blocks = "".join(
         block
         for page in DOCS.glob("*.md")
-        for block in re.findall(r"```bash\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+        for block in re.findall(
+            r"```bash\n(.*?)```", page.read_text(encoding="utf-8"), re.S
+        )
     )
     commands = re.findall(r"^sparseauc reproduce(.*)$", blocks, re.M)
     assert len(commands) > 5

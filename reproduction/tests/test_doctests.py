@@ -10,7 +10,9 @@ import sparseauc_paper
 
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(sparseauc_paper.__path__, prefix="sparseauc_paper.")
+    for module in pkgutil.walk_packages(
+        sparseauc_paper.__path__, prefix="sparseauc_paper."
+    )
 )
 
 

@@ -26,7 +26,9 @@ def real_data():
     def find(filename):
         home = os.environ.get("SPARSEAUC_DATA")
         if not home:
-            pytest.skip(f"SPARSEAUC_DATA is not set, so there is no {filename} to test with")
+            pytest.skip(
+                f"SPARSEAUC_DATA is not set, so there is no {filename} to test with"
+            )
         path = Path(home) / filename
         if not path.exists():
             pytest.skip(f"SPARSEAUC_DATA has no {filename}")
@@ -86,7 +88,8 @@ def test_marker_tables_match_the_reference(name, reading, real_data):
                 columns.append(int(row["column"]))
     found = {(m.marker_id, m.name): list(m.columns) for m in markers_of(name, reading)}
     if (name, reading) == ("leukemia", "corrected"):
-        # The reference has no more than one probe of most genes; the next test has the others.
+        # The reference has no more than one probe of most genes; the next test has the
+        # others.
         assert found.keys() == expected.keys()
         assert all(set(expected[marker]) <= set(found[marker]) for marker in found)
     else:
@@ -97,7 +100,9 @@ def test_every_probe_of_the_same_description_is_a_marker(real_data):
     """A column described in the words of a marker's column measures the same gene."""
     with np.load(real_data("leukemia.npz"), allow_pickle=False) as archive:
         descriptions = archive["description"].tolist()
-    counted = {c for marker in markers_of("leukemia", "corrected") for c in marker.columns}
+    counted = {
+        c for marker in markers_of("leukemia", "corrected") for c in marker.columns
+    }
     described = {descriptions[column] for column in counted} - {""}
     same = {j for j, text in enumerate(descriptions) if text in described}
     assert same <= counted, sorted(same - counted)
@@ -123,7 +128,9 @@ def test_marker_tables(name, home):
 
 
 def test_unknown_reading():
-    with pytest.raises(ValueError, match="markers must be 'corrected' or 'published', got 'mine'"):
+    with pytest.raises(
+        ValueError, match="markers must be 'corrected' or 'published', got 'mine'"
+    ):
         markers_of("colon", "mine")
 
 
@@ -142,7 +149,9 @@ def test_unknown_reading():
 )
 def test_another_table_is_refused(changes, message, home):
     save(home, "colon", **changes)
-    with pytest.raises(ValueError, match=f"colon.npz is not a usable copy .* {message}"):
+    with pytest.raises(
+        ValueError, match=f"colon.npz is not a usable copy .* {message}"
+    ):
         genes("colon")
 
 
@@ -156,7 +165,9 @@ def test_a_copy_scaled_over_all_rows_is_refused(home):
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04"])
 def test_unusable_files(content, home):
     (home / "leukemia.npz").write_bytes(content)
-    with pytest.raises(ValueError, match=r"leukemia.npz is not a usable copy of the leukemia data"):
+    with pytest.raises(
+        ValueError, match=r"leukemia.npz is not a usable copy of the leukemia data"
+    ):
         genes("leukemia")
 
 
@@ -173,11 +184,14 @@ def test_random_damage_never_escapes_as_another_error(home):
             genes("colon")
 
 
-# ---------------------------------------------------------------- files that are not there
+# ---------------------------------------------------------------- files that are not
+# there
 
 
 def test_colon_without_a_file(home):
-    with pytest.raises(FileNotFoundError, match=r"there is no .*colon.npz, with raw intensities"):
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no .*colon.npz, with raw intensities"
+    ):
         genes("colon")
 
 
@@ -186,7 +200,9 @@ def served(X, y):
     return lambda *_, **__: Bunch(data=X, target=labels)
 
 
-def test_openml_rows_are_put_in_the_original_order_and_kept(leukemia, home, monkeypatch):
+def test_openml_rows_are_put_in_the_original_order_and_kept(
+    leukemia, home, monkeypatch
+):
     with np.load(leukemia, allow_pickle=False) as archive:
         X, y = archive["X"], archive["y"]
     order = np.random.default_rng(0).permutation(72)

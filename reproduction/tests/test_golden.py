@@ -38,9 +38,13 @@ def reproduce(method, p):
                 **common,
             )
         case "spam_l1":
-            return SPAMClassifier("l1", alpha=p["l1"], step_size=p["xi"], average=False, **common)
+            return SPAMClassifier(
+                "l1", alpha=p["l1"], step_size=p["xi"], average=False, **common
+            )
         case "spam_l2":
-            return SPAMClassifier("l2", alpha=p["l2"], step_size=p["xi"], average=False, **common)
+            return SPAMClassifier(
+                "l2", alpha=p["l2"], step_size=p["xi"], average=False, **common
+            )
         case "solam":
             return SOLAMClassifier(p["R"], step_size=p["xi"], max_norm=1.0, **common)
         case "fsauc":
@@ -54,6 +58,10 @@ def test_every_published_weight_vector(golden):
     assert len(keys) >= 18
     for key in keys:
         method, *parts = key.split("|")
-        parameters = {name: float(value) for name, value in (part.split("=") for part in parts)}
+        parameters = {
+            name: float(value) for name, value in (part.split("=") for part in parts)
+        }
         model = reproduce(method, parameters).fit(golden["X"], golden["y"])
-        np.testing.assert_allclose(model.coef_[0], golden[key], atol=1e-10, rtol=0, err_msg=key)
+        np.testing.assert_allclose(
+            model.coef_[0], golden[key], atol=1e-10, rtol=0, err_msg=key
+        )

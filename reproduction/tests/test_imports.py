@@ -16,7 +16,9 @@ SOURCES = Path(sparseauc_paper.__file__).parent
 def documented():
     """Public names by module, as the reference lists them."""
     sys.path.insert(0, str(ROOT / "docs"))
-    write_pages = pytest.importorskip("write_pages", reason="the library's docs/ is not there")
+    write_pages = pytest.importorskip(
+        "write_pages", reason="the library's docs/ is not there"
+    )
     sys.path.pop(0)
     return write_pages.public_names()
 
@@ -33,13 +35,19 @@ def imported_names(tree):
                     yield alias.name, None
 
 
-@pytest.mark.parametrize("path", sorted(SOURCES.rglob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(SOURCES.rglob("*.py")), ids=lambda path: path.stem
+)
 def test_documented_names_alone_are_imported(path, documented):
     for module, name in imported_names(ast.parse(path.read_text(encoding="utf-8"))):
-        assert name in documented.get(module, ()), f"{module}.{name} is not in the reference"
+        assert name in documented.get(module, ()), (
+            f"{module}.{name} is not in the reference"
+        )
 
 
 def test_names_are_found():
-    source = "import sparseauc.rows\nfrom sparseauc.metrics import auc\nfrom .a import b"
+    source = (
+        "import sparseauc.rows\nfrom sparseauc.metrics import auc\nfrom .a import b"
+    )
     found = list(imported_names(ast.parse(source)))
     assert found == [("sparseauc.rows", None), ("sparseauc.metrics", "auc")]

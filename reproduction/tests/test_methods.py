@@ -22,7 +22,11 @@ def run_sto_iht(X, positive, k, *, batch_size, step_size, n_epochs, rng):
     """StoIHT written out, as Algorithm 1 is."""
     blocks = RowBlocks.partition(positive.size, batch_size, shuffle=True, rng=rng)
     parts = np.split(blocks.rows, blocks.starts[1:-1])
-    draws = [parts[i] for _ in range(n_epochs) for i in rng.integers(0, len(parts), len(parts))]
+    draws = [
+        parts[i]
+        for _ in range(n_epochs)
+        for i in rng.integers(0, len(parts), len(parts))
+    ]
     w, sign, intercept = np.zeros(X.shape[1]), np.where(positive, 1.0, -1.0), 0.0
     for rows in draws:
         pull = sign[rows] / (1 + np.exp(sign[rows] * (X[rows] @ w + intercept)))
@@ -45,7 +49,9 @@ def test_one_column_of_coefficients_for_each_point(key):
     np.testing.assert_array_equal(W, again)
 
 
-@pytest.mark.parametrize(("key", "solve"), [("sht-auc", run_algorithm), ("sto-iht", run_sto_iht)])
+@pytest.mark.parametrize(
+    ("key", "solve"), [("sht-auc", run_algorithm), ("sto-iht", run_sto_iht)]
+)
 def test_blockwise_methods_are_the_solvers_one_k_at_a_time(key, solve):
     data = training()
     W = METHODS[key].solve(data, GRID)
@@ -78,7 +84,11 @@ def logistic_by_hand(data, k, batches, step, intercept):
     """Hard thresholding of the logistic loss, written out, on these batches of rows."""
     w, sign = np.zeros(data.X.shape[1]), np.where(data.positive, 1.0, -1.0)
     for rows in batches:
-        pull = sign[rows] / (1 + np.exp(sign[rows] * (data.X[rows] @ w + intercept))) / rows.size
+        pull = (
+            sign[rows]
+            / (1 + np.exp(sign[rows] * (data.X[rows] @ w + intercept)))
+            / rows.size
+        )
         w, intercept = w + step * (pull @ data.X[rows]), intercept + step * pull.sum()
         w[np.argsort(np.abs(w))[:-k]] = 0
     return w
@@ -87,7 +97,9 @@ def logistic_by_hand(data, k, batches, step, intercept):
 @pytest.mark.parametrize("switch", ["log_odds_intercept", ""])
 def test_intercept_starts_at_the_log_odds(switch):
     """From 0 or from the log odds, as programs written out do, with one block of all rows."""
-    protocol = one_switch_on(switch, one_switch_on("fixed_order")) if switch else CORRECTED
+    protocol = (
+        one_switch_on(switch, one_switch_on("fixed_order")) if switch else CORRECTED
+    )
     data = training(protocol)
     start = np.log(30 / 90) if switch else 0.0
     everything = [np.arange(120)] * 4
@@ -124,12 +136,16 @@ def test_ridge_while_tuning_and_only_then():
         expected = shrunk_by_hand(training(protocol), point["k"], point["blocks"])
         np.testing.assert_allclose(W[:, place], expected, atol=1e-12)
     final = METHODS["sht-auc"].solve(training(protocol, tuning=False), GRID)
-    without = METHODS["sht-auc"].solve(training(one_switch_on("fixed_order"), tuning=False), GRID)
+    without = METHODS["sht-auc"].solve(
+        training(one_switch_on("fixed_order"), tuning=False), GRID
+    )
     np.testing.assert_array_equal(final, without)
     assert not np.allclose(final, W)
 
 
-@pytest.mark.parametrize(("blocks", "expected"), [(1, 1), (2, 2), (4, 5), (8, 10), (10, 12)])
+@pytest.mark.parametrize(
+    ("blocks", "expected"), [(1, 1), (2, 2), (4, 5), (8, 10), (10, 12)]
+)
 def test_blocks_of_the_final_fit(blocks, expected):
     final = {"n": 800, "d": 5, "tuning_rows": 640, "tuning": False}
     assert training(CORRECTED, **final).n_blocks({"blocks": blocks}) == blocks
@@ -169,10 +185,14 @@ def test_shrunken_centroids_against_scikit_learn():
     s = plain.within_class_std_dev_ + np.median(plain.within_class_std_dev_)
     z = np.abs(plain.centroids_[1] - plain.centroids_[0]) / s
     scale = np.sqrt(data.positive.sum() * (~data.positive).sum() / n)
-    model = NearestCentroid(shrink_threshold=np.sort(z)[-k - 1] * scale).fit(data.X, data.positive)
+    model = NearestCentroid(shrink_threshold=np.sort(z)[-k - 1] * scale).fit(
+        data.X, data.positive
+    )
     # Its discriminant is linear with these coefficients, up to a factor.
     expected = (model.centroids_[1] - model.centroids_[0]) / s**2
-    np.testing.assert_allclose(w / np.abs(w).max(), expected / np.abs(expected).max(), atol=1e-12)
+    np.testing.assert_allclose(
+        w / np.abs(w).max(), expected / np.abs(expected).max(), atol=1e-12
+    )
 
 
 def test_grids_are_the_papers():
@@ -190,7 +210,9 @@ def test_find_methods():
     assert find_methods(None) == tuple(METHODS)
     assert find_methods("FSAUC, sht-auc,") == ("sht-auc", "fsauc")
     assert find_methods("top-k mean difference") == ("mean-difference",)
-    with pytest.raises(ValueError, match="no method is named 'lasso'; there are sht-auc"):
+    with pytest.raises(
+        ValueError, match="no method is named 'lasso'; there are sht-auc"
+    ):
         find_methods("sht-auc,lasso")
     with pytest.raises(ValueError, match="no method"):
         find_methods(" , ")

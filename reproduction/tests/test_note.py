@@ -36,7 +36,9 @@ def test_the_note_has_all_parts_and_every_verdict_against():
         if verdict.kind in ("fails", "smaller")
     ]
     for verdict in failed:
-        assert verdict.numbers.split(" ± ")[0].replace("|", r"\|") in text.replace("\\", "")
+        assert verdict.numbers.split(" ± ")[0].replace("|", r"\|") in text.replace(
+            "\\", ""
+        )
 
 
 def test_signs_are_told_by_both_arms():
@@ -44,12 +46,16 @@ def test_signs_are_told_by_both_arms():
     rng = np.random.default_rng(0)
     outcomes = {}
     for (method, *_), task in plan.table_tasks(request, "corrected").items():
-        outcomes[task] = synthetic(0.6, (0.4 if method == "sht-auc" else 0.3) + rng.normal(0, 0.01))
+        outcomes[task] = synthetic(
+            0.6, (0.4 if method == "sht-auc" else 0.3) + rng.normal(0, 0.01)
+        )
     for task in plan.one_sided_tasks(request).values():
         outcomes[task] = synthetic(0.6, 0.5 + rng.normal(0, 0.01))
     (text,) = about_signs(Results(request, outcomes))
     gaps = re.search(r"from (−0\.\d+) ± .* to (\+0\.\d+) ±", text).groups()
-    assert [float(gap.replace("−", "-")) for gap in gaps] == pytest.approx([-0.1, 0.1], abs=0.02)
+    assert [float(gap.replace("−", "-")) for gap in gaps] == pytest.approx(
+        [-0.1, 0.1], abs=0.02
+    )
     assert about_signs(Results(request, {})) == []
 
 

@@ -72,7 +72,9 @@ def test_a_diverged_fit_is_nan():
         data.X, data.y > 0, CORRECTED, epochs=2, seed=("test",), tuning_rows=14, tuning=True,
         device=DEVICE,
     )  # fmt: skip
-    (W,) = METHODS["spam-l1"].fit([training], [{"xi": xi, "l1": 0.0} for xi in (1e200, 0.1)])
+    (W,) = METHODS["spam-l1"].fit(
+        [training], [{"xi": xi, "l1": 0.0} for xi in (1e200, 0.1)]
+    )
     assert np.isnan(W[:, 0]).all()
     assert np.isfinite(W[:, 1]).all()
 
@@ -81,10 +83,18 @@ def test_cores_and_the_device_share_the_tasks_of_a_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_ON_DEVICE", 1)
     methods = ("mean-difference", "sto-iht", "l1-logistic")
     request = Request(TINY, "corrected", methods, seed=0)
-    tasks = [task for key, task in table_tasks(request, "corrected").items() if key[2:] == (0, 0)]
+    tasks = [
+        task
+        for key, task in table_tasks(request, "corrected").items()
+        if key[2:] == (0, 0)
+    ]
     with Store(tmp_path / "store.sqlite") as store:
         progressed = runner.run_tasks(tasks, store, jobs=1, device=DEVICE)
-        assert (progressed.done, progressed.failed, progressed.left) == (len(tasks), 0, 0)
+        assert (progressed.done, progressed.failed, progressed.left) == (
+            len(tasks),
+            0,
+            0,
+        )
         outcomes = store.get(tasks)
         (run,) = store.runs()
     assert DEVICE == "cpu" or "NVIDIA" in run.machine

@@ -53,7 +53,9 @@ def example_figure(name="courses"):
         Series("SHT-AUC", x, [0.1, 0.2, 0.3], error=[0.1, 0.3, 0.1], slot=0),
         Series("L1 logistic", x, [0.3, np.nan, 0.1], in_paper=False),
         Series("chance", x, [0.2, 0.2, 0.2], style="dashed"),
-        Series("steps", x, [0.1, 0.1, 0.2], [0.1] * 3, style="points", text=["a", "b", "c"]),
+        Series(
+            "steps", x, [0.1, 0.1, 0.2], [0.1] * 3, style="points", text=["a", "b", "c"]
+        ),
     ]
     panels = [
         Panel("Plain", "r", "AUC", many, limits=(0, 1)),
@@ -86,7 +88,9 @@ def folder(tmp_path_factory):
 
 
 def test_the_files_of_a_report(folder):
-    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    found = {
+        str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()
+    }
     figure = {f"figures/courses.{kind}" for kind in ("csv", "png")}
     assert found == {"report.html", "report.md", "tables/table1.csv", *figure}
 
@@ -102,7 +106,10 @@ def test_csv_has_all_digits(folder):
     pd.testing.assert_frame_equal(table, comparison("", "", "", example_cells()).frame)
     points = pd.read_csv(folder / "figures" / "courses.csv")
     expected = [
-        (s.label, y) for panel in example_figure().panels for s in panel.series for y in s.y
+        (s.label, y)
+        for panel in example_figure().panels
+        for s in panel.series
+        for y in s.y
     ]
     assert points["series"].tolist() == [label for label, _ in expected]
     np.testing.assert_array_equal(points["y"], [y for _, y in expected])
@@ -157,7 +164,9 @@ def test_the_page_opens_from_disk(folder):
 
 def test_the_page_for_sphinx(tmp_path):
     long = listing("long", "Long", "C", [{"a": 1.25, "b": "x_y"}], aside=True)
-    report = replace(REPORT, sections=[*REPORT.sections, Section("third", "Third", [long])])
+    report = replace(
+        REPORT, sections=[*REPORT.sections, Section("third", "Third", [long])]
+    )
     page = write_markdown_page(report, tmp_path / "results.md")
     assert page == tmp_path / "results.md"
     assert {path.name for path in (tmp_path / "results").iterdir()} == {
@@ -165,12 +174,16 @@ def test_the_page_for_sphinx(tmp_path):
         "courses.png",
         "long.csv",
     }
-    assert (tmp_path / "results" / "long.csv").read_text(encoding="utf-8") == "a,b\n1.25,x_y\n"
+    assert (tmp_path / "results" / "long.csv").read_text(
+        encoding="utf-8"
+    ) == "a,b\n1.25,x_y\n"
     text = page.read_text(encoding="utf-8")
     assert "### Long\n\nC\n\n[The table](results/long.csv)" in text
     assert "x\\_y |" in to_markdown(report, "figures")
     assert "(courses)=\n\n### Courses" in text
-    assert "![Courses](results/courses.png)\n\n[The numbers](results/courses.csv)" in text
+    assert (
+        "![Courses](results/courses.png)\n\n[The numbers](results/courses.csv)" in text
+    )
 
 
 def altered(**means):
@@ -188,8 +201,13 @@ def test_comparison_in_markdown():
     cells = altered(**{"SHT-AUC": best, "SOLAM": failed, "L1 logistic": {"mean": 0.5}})
     lines = comparison("t", "T", "C", cells).lines
     assert lines[:2] == ["| AUC | k\\* = 80 |", "| :--- | ---: |"]
-    assert lines[2] == ("| SHT-AUC | 0.600 ± 0.010<br>printed 0.700 (sd 0.080) ☆<br>*−3.4 SE* |")
-    assert lines[3] == "| FSAUC | **★ 0.710 ± 0.012**<br>printed 0.700 (sd 0.080) ☆<br>+0.4 SE |"
+    assert lines[2] == (
+        "| SHT-AUC | 0.600 ± 0.010<br>printed 0.700 (sd 0.080) ☆<br>*−3.4 SE* |"
+    )
+    assert (
+        lines[3]
+        == "| FSAUC | **★ 0.710 ± 0.012**<br>printed 0.700 (sd 0.080) ☆<br>+0.4 SE |"
+    )
     assert lines[4] == "| SOLAM | –<br>printed 0.700 (sd 0.080) ☆<br>25 of 25 failed |"
     assert lines[5] == "| L1 logistic *(not in the paper)* | 0.500 ± 0.012 |"
     assert lines[-1].startswith("Mean ± standard error; ★ marks the best")
@@ -232,7 +250,9 @@ def test_a_users_settings_neither_matter_nor_change(folder, tmp_path):
 
 @pytest.mark.filterwarnings("error")
 def test_figures_nobody_would_wish_for(tmp_path):
-    gaps = Panel("", "x", "y", [Series("a", [np.nan, 1], [1, np.inf], error=[1, np.nan])])
+    gaps = Panel(
+        "", "x", "y", [Series("a", [np.nan, 1], [1, np.inf], error=[1, np.nan])]
+    )
     below = Panel("", "x", "y", [Series("a", [0, 1], [-1, 2])], x_log=True, y_log=True)
     figure = Figure("all", "T", "C", [gaps, below])
     write_report(one(figure), tmp_path)

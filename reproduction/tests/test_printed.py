@@ -20,7 +20,9 @@ def test_all_entries_are_there():
     for table in TABLES.values():
         assert tuple(table) == PAPER_METHODS
         for row in table.values():
-            assert all(0 < entry.mean < 1 and 0 < entry.std < 0.25 for entry in row.values())
+            assert all(
+                0 < entry.mean < 1 and 0 < entry.std < 0.25 for entry in row.values()
+            )
     entry = printed.GENE_AUC["sht-auc"]["colon"]
     assert (entry.mean, entry.std) == (0.8777, 0.1114)
 
@@ -53,7 +55,8 @@ def test_eleven_jaccard_indices_are_impossible():
 
 def test_the_papers_method_has_the_best_printed_mean():
     means = {
-        method: sum(entry.mean for entry in row.values()) / 4 for method, row in printed.AUC.items()
+        method: sum(entry.mean for entry in row.values()) / 4
+        for method, row in printed.AUC.items()
     }
     assert max(means, key=means.get) == "sht-auc"
     assert means["sht-auc"] == pytest.approx((0.551 + 0.675 + 0.766 + 0.820) / 4)

@@ -43,7 +43,9 @@ SHAPES = {
     "few values": lambda d, rng: rng.integers(-2, 3, d),
     "ten values": lambda d, rng: rng.integers(0, 10, d),
     "constant": lambda d, rng: np.full(d, -1.5),
-    "constant but for one": lambda d, rng: np.where(np.arange(d) == rng.integers(max(d, 1)), 2, 1),
+    "constant but for one": lambda d, rng: np.where(
+        np.arange(d) == rng.integers(max(d, 1)), 2, 1
+    ),
     "zeros of both signs": lambda d, rng: rng.choice([0.0, -0.0], d),
     "mostly zero": lambda d, rng: rng.standard_normal(d) * (rng.random(d) < 0.01),
     "ascending": lambda d, rng: np.arange(d),
@@ -71,7 +73,9 @@ def vectors_and_k(draw):
         v = shaped(shape, d, draw(st.integers(0, 2**32 - 1)))
     d = v.size
     return v, draw(
-        st.integers(0, 10) | st.integers(0, d + 3) | st.sampled_from([d // 10, d, 2 * d])
+        st.integers(0, 10)
+        | st.integers(0, d + 3)
+        | st.sampled_from([d // 10, d, 2 * d])
     )
 
 
@@ -114,7 +118,9 @@ def test_floor_changes_nothing(vector_and_k, share):
     assert_array_equal(top_k(v, k, floor), naive_top_k(v, k))
 
 
-@pytest.mark.parametrize("vector", [[1.0, 2.0, math.nan, math.nan], [1.0, 3.0, -math.inf]])
+@pytest.mark.parametrize(
+    "vector", [[1.0, 2.0, math.nan, math.nan], [1.0, 3.0, -math.inf]]
+)
 def test_what_is_not_finite_is_named(vector):
     with pytest.raises(ValueError, match=r"(nan|-inf) at index 2"):
         hard_threshold(vector, 1)
@@ -132,4 +138,6 @@ def test_l1_threshold_from_any_guess():
         largest = np.argmax(np.abs(v))
         expected = abs(v[largest]) - abs(naive_project_l1_ball(v, radius)[largest])
         for guess in (0.0, expected, 0.5 * expected, 2 * expected, 2 * abs(v[largest])):
-            assert l1_ball_threshold(v, radius, guess) == pytest.approx(expected, abs=1e-12)
+            assert l1_ball_threshold(v, radius, guess) == pytest.approx(
+                expected, abs=1e-12
+            )

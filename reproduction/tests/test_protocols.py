@@ -39,7 +39,12 @@ def test_unknown_switch():
 def test_a_fit_depends_only_on_switches_that_touch_it():
     names = set(PUBLISHED.switches_of("synthetic", "sht-auc"))
     assert {"one_fewer", "ridge_while_tuning", "scale_with_test_rows"} <= names
-    assert not names & {"last_iterate", "permute_twice", "best_k_on_test", "truncate_before_auc"}
+    assert not names & {
+        "last_iterate",
+        "permute_twice",
+        "best_k_on_test",
+        "truncate_before_auc",
+    }
     assert "last_iterate" in PUBLISHED.switches_of("real", "spam-l1")
 
 
@@ -56,5 +61,8 @@ def test_our_own_method_runs_as_users_run_it_or_not_at_all():
         assert preset.grids["sparse-auc"] == {}, "nothing is tuned but by itself"
         request = plan.Request(preset, "corrected", tuple(METHODS), seed=0)
         assert "sparse-auc" not in request.table_methods
-        assert any(method == "sparse-auc" for method, *_ in plan.real_tasks(request, "corrected"))
+        assert any(
+            method == "sparse-auc"
+            for method, *_ in plan.real_tasks(request, "corrected")
+        )
     assert METHODS["sparse-auc"].raw, "it is given the table as it is"

@@ -14,11 +14,15 @@ from tiny import TINY
 @pytest.fixture(autouse=True)
 def _genes(monkeypatch):
     """A table of colon's height, so that the tests need no file."""
-    X, y = make_classification(62, 40, n_informative=5, weights=[22 / 62], flip_y=0, random_state=0)
+    X, y = make_classification(
+        62, 40, n_informative=5, weights=[22 / 62], flip_y=0, random_state=0
+    )
     assert y.sum() == 40
     X[:, 7] = 1.0  # a gene that never varies
     markers = {"corrected": np.array([1, 2, 3]), "published": np.array([2, 3])}
-    monkeypatch.setattr(real, "genes", lambda dataset: Genes(X + 3, y > 0, markers, "made"))
+    monkeypatch.setattr(
+        real, "genes", lambda dataset: Genes(X + 3, y > 0, markers, "made")
+    )
 
 
 def task(method, protocol, **changes):
@@ -28,12 +32,16 @@ def task(method, protocol, **changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
+@pytest.mark.parametrize(
+    "protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"]
+)
 def test_every_method_under_both_protocols(method, protocol):
     result = task(method, protocol).compute()
     limited = "k" in TINY.real_grid(method, "colon", protocol)
     assert list(result["by_k"]) == (
-        [f"{k:g}" for k in TINY.real_grid(method, "colon", protocol)["k"]] if limited else [""]
+        [f"{k:g}" for k in TINY.real_grid(method, "colon", protocol)["k"]]
+        if limited
+        else [""]
     )
     for k, at_k in result["by_k"].items():
         assert 0 <= at_k["auc"] <= 1
@@ -83,7 +91,9 @@ def test_hold_out_of_fifty(trial):
 def test_permuting_twice_lets_tuning_see_test_rows():
     shared, sizes = [], []
     for trial in range(10):
-        once, _ = splits(one_switch_on("hold_out_fifty"), positives(), (0, "colon", trial), 0)
+        once, _ = splits(
+            one_switch_on("hold_out_fifty"), positives(), (0, "colon", trial), 0
+        )
         twice, (inner,) = splits(
             one_switch_on("permute_twice"), positives(), (0, "colon", trial), 0
         )
@@ -93,7 +103,9 @@ def test_permuting_twice_lets_tuning_see_test_rows():
         shared.append(len(set(twice.test) & (set(inner.train) | set(inner.test))))
         sizes.append(int(positives()[twice.train].sum()))
     assert np.mean(shared) > 5
-    assert len(set(sizes)) > 2  # the check of the classes does not hold for the final split
+    assert (
+        len(set(sizes)) > 2
+    )  # the check of the classes does not hold for the final split
 
 
 def test_untuned_batches_hold_all_rows():
@@ -122,7 +134,9 @@ def test_batch_sizes_of_the_same_number_of_blocks_are_fitted_once():
     X, positive, _, _ = real.genes("colon")
     training = Training(X[:40], positive[:40], PUBLISHED, 2, ("test",), 40, True)
     grid = [{"k": 3, "batch_size": b} for b in range(1, 40)]
-    assert len(Family.all_of(training, grid)) == len({40 // b for b in range(1, 40)}) == 11
+    assert (
+        len(Family.all_of(training, grid)) == len({40 // b for b in range(1, 40)}) == 11
+    )
     W = METHODS["sht-auc"].solve(training, grid)
     assert np.ptp(W[:, 20:], axis=1).max() == 0
 
@@ -131,6 +145,8 @@ def test_real_tables(data_folder, monkeypatch):
     """The loaders' tables go through a task as they are."""
     monkeypatch.undo()
     for dataset in ("colon", "leukemia"):
-        result = real_task(TINY, PUBLISHED, "sht-auc", dataset=dataset, trial=0, fold=0, seed=0)
+        result = real_task(
+            TINY, PUBLISHED, "sht-auc", dataset=dataset, trial=0, fold=0, seed=0
+        )
         assert result.kind == "real"
         assert 0 <= result.compute()["by_k"]["3"]["auc"] <= 1

@@ -46,7 +46,8 @@ def run(monkeypatch, tmp_path):
 
     def run(*arguments, out=tmp_path):
         return CliRunner().invoke(
-            app, ["reproduce", *map(str, arguments), "--preset", "tiny", "--out", str(out)]
+            app,
+            ["reproduce", *map(str, arguments), "--preset", "tiny", "--out", str(out)],
         )
 
     return run
@@ -69,8 +70,12 @@ def rows(out, name):
 def finished(out, which="error IS NULL"):
     """When each task was finished; none while the file is not there yet."""
     try:
-        with sqlite3.connect(f"file:{out / 'results.sqlite'}?mode=ro", uri=True) as connection:
-            return dict(connection.execute(f"SELECT key, finished FROM tasks WHERE {which}"))
+        with sqlite3.connect(
+            f"file:{out / 'results.sqlite'}?mode=ro", uri=True
+        ) as connection:
+            return dict(
+                connection.execute(f"SELECT key, finished FROM tasks WHERE {which}")
+            )
     except sqlite3.OperationalError:
         return {}
 
@@ -78,7 +83,14 @@ def finished(out, which="error IS NULL"):
 @pytest.mark.slow
 @pytest.mark.usefixtures("data_folder")
 def test_tables_and_report(run, tmp_path):
-    arguments = ["table1", "table2", "--methods", "sht-auc,mean-difference", "--trials", 1]
+    arguments = [
+        "table1",
+        "table2",
+        "--methods",
+        "sht-auc,mean-difference",
+        "--trials",
+        1,
+    ]
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "report.html").stat().st_size > 1000
@@ -100,7 +112,10 @@ def test_published_protocol_and_seed_change_the_numbers(run, tmp_path):
     for i, options in enumerate(([], ["--protocol", "published"], ["--seed", "1"])):
         out = tmp_path / str(i)
         assert (
-            run("table1", "--methods", "sto-iht", "--trials", "1", *options, out=out).exit_code == 0
+            run(
+                "table1", "--methods", "sto-iht", "--trials", "1", *options, out=out
+            ).exit_code
+            == 0
         )
         tables.append([row["mean"] for row in rows(out, "table1")])
     assert tables[0] != tables[1]
@@ -111,8 +126,14 @@ def test_published_protocol_and_seed_change_the_numbers(run, tmp_path):
     ("arguments", "message"),
     [
         (["table9"], "no experiment is named 'table9'; there are all, table1"),
-        (["table1", "--methods", "lasso"], "no method is named 'lasso'; there are sht-auc"),
-        (["table1", "--protocol", "kind"], "no protocol is named 'kind'; there are corrected"),
+        (
+            ["table1", "--methods", "lasso"],
+            "no method is named 'lasso'; there are sht-auc",
+        ),
+        (
+            ["table1", "--protocol", "kind"],
+            "no protocol is named 'kind'; there are corrected",
+        ),
     ],
 )
 def test_names_that_do_not_exist(run, arguments, message):
@@ -131,7 +152,9 @@ def test_unknown_preset(tmp_path):
 
 def test_places_that_cannot_be_written(run, tmp_path):
     taken = tmp_path / "taken"
-    taken.write_text("words enough to be no database at all, whatever SQLite may think of them")
+    taken.write_text(
+        "words enough to be no database at all, whatever SQLite may think of them"
+    )
     result = run("table1", out=taken)
     assert result.exit_code == 5
     assert "cannot write to folder" in result.output
@@ -169,14 +192,18 @@ def without_genes(monkeypatch, tmp_path):
     [*([name] for name in EXPERIMENTS), ["table1", "table2", "figure1"]],
     ids="-".join,
 )
-def test_without_gene_files_every_experiment_ends_with_its_report(run, tmp_path, experiments):
+def test_without_gene_files_every_experiment_ends_with_its_report(
+    run, tmp_path, experiments
+):
     result = run(*experiments, "--methods", "sht-auc", "--trials", 1)
     if set(experiments) <= {"table3", "figure3", "figure4"}:
         assert result.exit_code == 3, result.output  # nothing can be run
         return
     assert result.exit_code == 0, result.output
     assert "Traceback" not in result.output
-    (claim,) = (row for row in rows(tmp_path, "claims") if "saturated" in row["the paper"])
+    (claim,) = (
+        row for row in rows(tmp_path, "claims") if "saturated" in row["the paper"]
+    )
     assert claim["published protocol"] == claim["corrected protocol"] == "– not run"
     assert (tmp_path / "report.html").exists()
 
@@ -218,9 +245,9 @@ def test_the_page(run, tmp_path):
         assert f"\n({anchor})=\n" in text
     linked = re.findall(r"\]\((results/[^)]+)\)", text)
     assert {Path(name).suffix for name in linked} == {".png", ".csv"}
-    assert sorted(f"results/{p.name}" for p in (page.parent / "results").iterdir()) == sorted(
-        linked
-    )
+    assert sorted(
+        f"results/{p.name}" for p in (page.parent / "results").iterdir()
+    ) == sorted(linked)
     assert all((page.parent / name).stat().st_size < 150_000 for name in linked)
     titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     assert len(titles) == len(set(titles)), "headings once"
@@ -229,7 +256,9 @@ def test_the_page(run, tmp_path):
 def test_a_device_that_is_not_there_is_refused_before_anything_is_run(run, tmp_path):
     result = run("table1", "--device", "abacus")
     assert result.exit_code == 2
-    assert "not a device torch knows" in result.output.replace("\n", " ").replace("│ ", "")
+    assert "not a device torch knows" in result.output.replace("\n", " ").replace(
+        "│ ", ""
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -237,7 +266,9 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_run(run, tmp_p
 def test_a_report_of_what_is_stored(run, tmp_path):
     assert run("table1", "--methods", "mean-difference", "--trials", 1).exit_code == 0
     before = finished(tmp_path)
-    result = run("table1", "--methods", "mean-difference", "--trials", 3, "--stored-only")
+    result = run(
+        "table1", "--methods", "mean-difference", "--trials", 3, "--stored-only"
+    )
     assert result.exit_code == 0, result.output
     assert "computed" not in result.output
     assert finished(tmp_path) == before
@@ -251,7 +282,9 @@ def test_one_trial_has_no_error_and_no_warning(run, tmp_path):
         warnings.simplefilter("error")
         result = run("table1", "--methods", "mean-difference", "--trials", 1)
     assert result.exit_code == 0, result.output
-    assert " nan" not in (tmp_path / "report.html").read_text().lower().split("<script")[0]
+    assert (
+        " nan" not in (tmp_path / "report.html").read_text().lower().split("<script")[0]
+    )
 
 
 @pytest.mark.slow
@@ -276,18 +309,26 @@ def test_killed_and_started_again(run, tmp_path):
         os.kill(killed.pid, signal.SIGKILL)
         killed.wait(timeout=60)
     finally:
-        with contextlib.suppress(ProcessLookupError):  # its workers, where they outlive it
+        with contextlib.suppress(
+            ProcessLookupError
+        ):  # its workers, where they outlive it
             os.killpg(killed.pid, signal.SIGKILL)
     before = finished(broken)
     assert 5 <= len(before) < len(finished(whole)), "killed in the middle"
     assert not (broken / "report.html").exists()
 
     again = subprocess.run(
-        command(broken, *arguments), check=True, capture_output=True, text=True, timeout=300
+        command(broken, *arguments),
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     after = finished(broken)
     # A failure is tried again.
-    assert f"{len(finished(broken, 'true')) - len(before)} tasks computed" in again.stdout
+    assert (
+        f"{len(finished(broken, 'true')) - len(before)} tasks computed" in again.stdout
+    )
     assert f"{len(before)} found" in again.stdout
     assert after.keys() == finished(whole).keys()
     assert before.items() <= after.items(), "no finished task was computed twice"

@@ -15,10 +15,13 @@ NOTE = PAGE.with_name("note.md")
 REQUEST = plan.Request(PAPER, "corrected", tuple(METHODS), seed=0, datasets=())
 TASKS = {
     METHODS[method].name: task
-    for (method, column, draw, fold), task in plan.table_tasks(REQUEST, "corrected").items()
+    for (method, column, draw, fold), task in plan.table_tasks(
+        REQUEST, "corrected"
+    ).items()
     if (column, draw, fold) == ("20", 0, 0)
 }
-# Dearer tasks are computed with the grid point that the page names, cheaper ones tune again.
+# Dearer tasks are computed with the grid point that the page names, cheaper ones tune
+# again.
 MOST_SECONDS = 2.0
 
 
@@ -57,7 +60,9 @@ def test_the_pages_number_is_computed_anew(page, method):
     anew = task.compute()["auc"]
     assert anew == pytest.approx(auc, abs=1e-5)
     # A number edited by one in the fourth digit would be noticed.
-    edited = page.replace(f"| {chosen} | {auc:.6f} |", f"| {chosen} | {auc + 1e-4:.6f} |")
+    edited = page.replace(
+        f"| {chosen} | {auc:.6f} |", f"| {chosen} | {auc + 1e-4:.6f} |"
+    )
     assert values_on(edited)[method][1] != pytest.approx(anew, abs=1e-5)
 
 

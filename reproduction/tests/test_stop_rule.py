@@ -35,7 +35,12 @@ def naive_spam(X, positive, order, xi, l2, l1=0.0, tol=0.0, average=False):
         w = np.sign(w) * np.maximum(np.abs(w) - step * l1, 0) / (1 + step * l2)
         total += w
         length = np.linalg.norm(before)
-        if tol and t % n == 0 and length > 0 and np.linalg.norm(w - before) <= tol * length:
+        if (
+            tol
+            and t % n == 0
+            and length > 0
+            and np.linalg.norm(w - before) <= tol * length
+        ):
             break
     return (total / t if average else w), t
 
@@ -66,7 +71,12 @@ def naive_solam(X, positive, order, xi, radius, tol=0.0, clip_below=True):
         a, b = np.clip(a, low, radius), np.clip(b, low, radius)
         alpha = np.clip(alpha, -2 * radius, 2 * radius)
         length = np.linalg.norm(before)
-        if tol and t % n == 0 and length > 0 and np.linalg.norm(mean - before) <= tol * length:
+        if (
+            tol
+            and t % n == 0
+            and length > 0
+            and np.linalg.norm(mean - before) <= tol * length
+        ):
             break
     return mean, t
 
@@ -106,9 +116,17 @@ def test_spam(n, d, seed, xi, l2, last, tol):
 def test_solam(n, d, seed, xi, radius, above_only, tol):
     X, positive = table(n, d, seed)
     if above_only:
-        xi = min(xi, 1.0)  # with longer steps a and b grow without bound, and rounding with them
+        xi = min(
+            xi, 1.0
+        )  # with longer steps a and b grow without bound, and rounding with them
     found, order = fit(
-        "solam", {"xi": xi, "radius": radius}, X, positive, EPOCHS, tol, clip_above_only=above_only
+        "solam",
+        {"xi": xi, "radius": radius},
+        X,
+        positive,
+        EPOCHS,
+        tol,
+        clip_above_only=above_only,
     )
     close(found, naive_solam(X, positive, order, xi, radius, tol, not above_only)[0])
 

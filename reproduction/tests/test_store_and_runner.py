@@ -24,7 +24,8 @@ def tasks():
 def results(store, some):
     """What was computed, but for the time it took."""
     return {
-        task.key: {**outcome.result, "seconds": None} for task, outcome in store.get(some).items()
+        task.key: {**outcome.result, "seconds": None}
+        for task, outcome in store.get(some).items()
     }
 
 
@@ -64,7 +65,9 @@ def test_a_result_is_never_replaced_and_an_error_is(tmp_path):
 
 def test_a_file_that_is_no_store(tmp_path):
     path = tmp_path / "notes.txt"
-    path.write_text("not a database, but some words that are long enough to be read as a header")
+    path.write_text(
+        "not a database, but some words that are long enough to be read as a header"
+    )
     with pytest.raises(StoreError, match=r"cannot keep results in .*notes\.txt"):
         Store(path)
     with pytest.raises(StoreError, match="cannot keep results"):
@@ -80,7 +83,9 @@ def test_a_damaged_result_is_named(tmp_path, text):
         connection.execute("UPDATE tasks SET result = ?", (text,))
     with (
         Store(tmp_path / "store.sqlite") as store,
-        pytest.raises(StoreError, match=r"store\.sqlite holds a damaged result, without '"),
+        pytest.raises(
+            StoreError, match=r"store\.sqlite holds a damaged result, without '"
+        ),
     ):
         store.get([first])
 
@@ -153,7 +158,9 @@ def test_a_failure_is_kept_and_tried_again(tmp_path, monkeypatch):
         (line,) = describe_failures(outcomes)
         assert line == f"ZeroDivisionError: no rows on fold 0 ({len(some) // 2} tasks)"
         errors = [outcome.error for outcome in outcomes.values() if outcome.error]
-        assert all("fails_on_the_first_fold" in error for error in errors)  # with its traceback
+        assert all(
+            "fails_on_the_first_fold" in error for error in errors
+        )  # with its traceback
         monkeypatch.setattr(synthetic, "compute", whole)
         again = run_tasks(some, store)
         assert (again.done, again.failed) == (len(some) // 2, 0)
@@ -176,7 +183,9 @@ def test_two_runs_at_once_on_one_store(tmp_path):
     folder = str(__file__).rsplit("/", 1)[0]
     command = [sys.executable, "-c", script, str(path), folder]
     runs = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(2)
     ]
     for run in runs:
@@ -185,7 +194,9 @@ def test_two_runs_at_once_on_one_store(tmp_path):
     some = tasks()
     with Store(path) as store:
         together = results(store, some)
-    assert together == {task.key: {**compute(task)[1].result, "seconds": None} for task in some}
+    assert together == {
+        task.key: {**compute(task)[1].result, "seconds": None} for task in some
+    }
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
@@ -209,8 +220,16 @@ def test_the_device_takes_long_tasks_and_cores_those_that_only_they_can_do():
         task = waiting.take(device)
         return task and task.settings["method"]
 
-    assert [taken("cuda"), taken(None), taken("cuda")] == ["fsauc", "l1-logistic", "sht-auc"]
-    assert [taken(None), taken(None), taken("cuda")] == ["mean-difference", "sto-iht", None]
+    assert [taken("cuda"), taken(None), taken("cuda")] == [
+        "fsauc",
+        "l1-logistic",
+        "sht-auc",
+    ]
+    assert [taken(None), taken(None), taken("cuda")] == [
+        "mean-difference",
+        "sto-iht",
+        None,
+    ]
     assert waiting.left == 0
 
 

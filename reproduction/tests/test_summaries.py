@@ -108,16 +108,23 @@ def test_mean_of_trials():
 
 def test_differences_are_taken_pair_by_pair():
     """A part that only one of the two has is left out, wherever it stands."""
-    one, other = {(0, 0): 1.0, (0, 1): 5.0, (1, 0): 2.0}, {(0, 1): 1.0, (1, 0): 1.0, (1, 1): 9.0}
+    one, other = (
+        {(0, 0): 1.0, (0, 1): 5.0, (1, 0): 2.0},
+        {(0, 1): 1.0, (1, 0): 1.0, (1, 1): 9.0},
+    )
     assert difference_of(one, other) == {(0, 1): 4.0, (1, 0): 1.0}
-    draws = draws_of({("m", "20"): {(0, 0): 1.0, (1, 0): 2.0}, ("m", "40"): {(0, 0): 3.0}})
+    draws = draws_of(
+        {("m", "20"): {(0, 0): 1.0, (1, 0): 2.0}, ("m", "40"): {(0, 0): 3.0}}
+    )
     assert draws == {(0, 0): 1.0, (2, 0): 2.0, (1, 0): 3.0}
 
 
 def test_resampled_mean_is_that_of_nadeau_and_bengio():
     """Twenty trials of five folds of the same rows: the error does not vanish with their number."""
     rng = np.random.default_rng(0)
-    values = {(trial, fold): rng.normal(0.1, 0.05) for trial in range(20) for fold in range(5)}
+    values = {
+        (trial, fold): rng.normal(0.1, 0.05) for trial in range(20) for fold in range(5)
+    }
     known = resampled_mean(values, 0.25, by_trial=False)
     spread = np.var(list(values.values()), ddof=1)
     assert known.se == pytest.approx(sqrt((1 / 100 + 0.25) * spread))
@@ -125,7 +132,9 @@ def test_resampled_mean_is_that_of_nadeau_and_bengio():
     assert known.mean == pytest.approx(np.mean(list(values.values())))
     means = [np.mean([values[trial, fold] for fold in range(5)]) for trial in range(20)]
     by_trial = resampled_mean(values, 12 / 50, by_trial=True)
-    assert by_trial.se == pytest.approx(sqrt((1 / 20 + 12 / 50) * np.var(means, ddof=1)))
+    assert by_trial.se == pytest.approx(
+        sqrt((1 / 20 + 12 / 50) * np.var(means, ddof=1))
+    )
     assert by_trial.df == 19
 
 
@@ -197,8 +206,12 @@ def test_tables_show_every_method_and_count_failures():
 def test_solam_has_a_row_for_either_arm():
     """Which arm a number is from is decided by the task, not by the order of the rows."""
     request = Request(TINY, "corrected", ("solam",), seed=0)
-    outcomes = dict.fromkeys(plan.table_tasks(request, "corrected").values(), synthetic(0.6, 0.3))
-    outcomes |= dict.fromkeys(plan.one_sided_tasks(request).values(), synthetic(0.7, 0.5))
+    outcomes = dict.fromkeys(
+        plan.table_tasks(request, "corrected").values(), synthetic(0.6, 0.3)
+    )
+    outcomes |= dict.fromkeys(
+        plan.one_sided_tasks(request).values(), synthetic(0.7, 0.5)
+    )
     assert len(outcomes) == 2 * 8
     for table, of_arm in ((table1, (0.6, 0.7)), (table2, (0.3, 0.5))):
         cells = table(Results(request, outcomes), "corrected").frame
@@ -245,8 +258,12 @@ def test_best_k_on_test_is_read_off_the_same_fits():
     assert mean_of(chosen.tuned["mean-difference", "colon"]).mean == pytest.approx(0.72)
     honest = read_genes(found_by(tasks, outcomes), CORRECTED)
     assert mean_of(honest.tuned["sht-auc", "colon"]).mean == pytest.approx(0.72)
-    assert mean_of(honest.precision["sht-auc", "colon", "3"]).mean == pytest.approx(2 / 4)
-    assert mean_of(chosen.precision["sht-auc", "colon", "3"]).mean == pytest.approx(1 / 4)
+    assert mean_of(honest.precision["sht-auc", "colon", "3"]).mean == pytest.approx(
+        2 / 4
+    )
+    assert mean_of(chosen.precision["sht-auc", "colon", "3"]).mean == pytest.approx(
+        1 / 4
+    )
     failed = next(task for key, task in tasks.items() if key[0] == "sht-auc")
     outcomes[failed] = Outcome(None, "Traceback …", 1.0)
     chosen = read_genes(found_by(tasks, outcomes), PUBLISHED)
@@ -262,10 +279,16 @@ def test_figures_hold_every_method_and_ratio():
     figure = figure2(Results(REQUEST, outcomes), "corrected")
     assert [panel.title for panel in figure.panels] == ["test AUC", "F1 of the columns"]
     for panel in figure.panels:
-        assert {s.label for s in panel.series} == {m.name for m in METHODS.values() if m.in_paper}
+        assert {s.label for s in panel.series} == {
+            m.name for m in METHODS.values() if m.in_paper
+        }
         assert all(tuple(s.x) == TINY.ratios and len(s.y) == 2 for s in panel.series)
     curves = figure1(Results(REQUEST, outcomes))
-    assert [f.name for f in curves] == ["figure1", "figure1-paper-step", "figure1-objective"]
+    assert [f.name for f in curves] == [
+        "figure1",
+        "figure1-paper-step",
+        "figure1-objective",
+    ]
     assert [len(panel.series) for panel in curves[-1].panels] == [3, 3]
     for figure in curves[:2]:
         assert len(figure.panels) == len(TINY.sparsities)
@@ -273,7 +296,9 @@ def test_figures_hold_every_method_and_ratio():
             assert len(panel.series) == 3
             assert all(max(s.y) == 1 for s in panel.series)
             assert all(len(s.error) == len(s.y) for s in panel.series)
-    third, fourth = (draw(Results(REQUEST, outcomes), "corrected") for draw in (figure3, figure4))
+    third, fourth = (
+        draw(Results(REQUEST, outcomes), "corrected") for draw in (figure3, figure4)
+    )
     assert [p.title for p in third.panels] == ["colon", "leukemia"]
     level = next(s for s in third.panels[0].series if s.label == "SOLAM")
     assert level.y[0] == level.y[1]
@@ -293,7 +318,9 @@ def names(report):
 def test_report_has_everything_and_no_empty_task():
     outcomes = invented(REQUEST)
     wanted = tuple(name for name in EXPERIMENTS if name != "theory")
-    report = make_report(Results(REQUEST, outcomes), wanted, facts={"seed": "0"}, missing_data={})
+    report = make_report(
+        Results(REQUEST, outcomes), wanted, facts={"seed": "0"}, missing_data={}
+    )
     assert names(report) >= {
         "table1", "table1-published", "table2", "table2-given", "table2-published", "table3",
         "table3-published", "figure1", "figure1-paper-step", "figure2", "figure2-published",
@@ -312,7 +339,9 @@ def test_report_without_the_gene_data_says_so():
     report = make_report(Results(request, outcomes), ("table3", "figure3", "audit"), facts={},
         missing_data={"colon": "no file", "leukemia": "no network"},
     )  # fmt: skip
-    texts = [e.text for s in report.sections[2:] for e in s.elements if isinstance(e, Note)]
+    texts = [
+        e.text for s in report.sections[2:] for e in s.elements if isinstance(e, Note)
+    ]
     assert any("colon" in text and "no file" in text for text in texts)
     assert not {name for name in names(report) if name.startswith(("table", "figure"))}
 
@@ -320,7 +349,9 @@ def test_report_without_the_gene_data_says_so():
 def with_printed_means(request, protocol, move):
     """Outcomes whose means are the printed ones, moved."""
     outcomes = {}
-    for (method, column, trial, fold), task in plan.table_tasks(request, protocol).items():
+    for (method, column, trial, fold), task in plan.table_tasks(
+        request, protocol
+    ).items():
         noise = 0.01 * (-1) ** (trial + fold)
         outcomes[task] = synthetic(move(printed.AUC[method][column].mean) + noise)
     return outcomes
@@ -332,7 +363,11 @@ def test_effects_are_differences_of_pairs():
     outcomes = {}
     for measured in plan.audit_tasks(request):
         for without, with_it in measured.pairs.values():
-            build = synthetic if without.kind == "synthetic" else lambda a: genes({"3": a}, "3")
+            build = (
+                synthetic
+                if without.kind == "synthetic"
+                else lambda a: genes({"3": a}, "3")
+            )
             outcomes.setdefault(without, build(0.6))
             if with_it != without:
                 outcomes.setdefault(with_it, build(0.7))
@@ -358,11 +393,17 @@ def test_clear_effects_are_those_of_benjamini_and_hochberg():
         change = mean_of({(i, 0): v for i, v in enumerate(values)})
         return Effect(SWITCHES[0], "synthetic", "sht-auc", "F1", change, 0.5)
 
-    found = [effect(0.05), effect(-0.03), effect(0.2, n=9), *(effect(0.0) for _ in range(40))]
+    found = [
+        effect(0.05),
+        effect(-0.03),
+        effect(0.2, n=9),
+        *(effect(0.0) for _ in range(40)),
+    ]
     p = [e.p_value for e in found]
     accepted = false_discovery_control(p) <= 0.05
     assert clear_effects(found) == sorted(
-        (e for e, yes in zip(found, accepted, strict=True) if yes), key=lambda e: e.p_value
+        (e for e, yes in zip(found, accepted, strict=True) if yes),
+        key=lambda e: e.p_value,
     )
     assert accepted[:2].all()
     assert found[2].p_value == 1.0  # nine values tell nothing
@@ -372,7 +413,9 @@ def test_clear_effects_are_those_of_benjamini_and_hochberg():
 def test_find_experiments():
     assert find_experiments([]) == find_experiments(["all"]) == EXPERIMENTS
     assert find_experiments(["figure2", "Table1"]) == ("table1", "figure2")
-    with pytest.raises(ValueError, match="no experiment is named 'table9'; there are all, table1"):
+    with pytest.raises(
+        ValueError, match="no experiment is named 'table9'; there are all, table1"
+    ):
         find_experiments(["table9"])
 
 
@@ -425,7 +468,9 @@ def test_sentences_on_scaling_are_made_from_the_numbers(from_log_odds, words):
 
 
 def test_draws_are_taken_from_the_seeds_in_turn():
-    request = Request(replace(TINY, trials=7), "corrected", ("mean-difference",), 10, datasets=())
+    request = Request(
+        replace(TINY, trials=7), "corrected", ("mean-difference",), 10, datasets=()
+    )
     tasks = plan.table_tasks(request, "corrected")
     drawn = [
         (task.settings["seed"], task.settings["trial"])

@@ -43,7 +43,9 @@ def naive_published_sht_auc(settings):
     grid = [(k, m) for k in settings["grid"]["k"] for m in settings["grid"]["blocks"]]
 
     def draws(number, m):
-        return generator("fit", *DRAW, settings["fold"], "sht-auc", number, {"blocks": m})
+        return generator(
+            "fit", *DRAW, settings["fold"], "sht-auc", number, {"blocks": m}
+        )
 
     totals = {}
     for place, (k, m) in enumerate(grid):
@@ -93,7 +95,9 @@ def test_published_task_equals_the_naive_program(fold):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
+@pytest.mark.parametrize(
+    "protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"]
+)
 def test_every_method_under_both_protocols(method, protocol):
     result = task(method, protocol).compute()
     for kind in ("cut", "tuned", "told"):
@@ -125,7 +129,12 @@ def validated(settings):
             tuning=number < 5,
         )  # fmt: skip
         grid = points(settings["grid"])
-        yield X[part.test], positive[part.test], method.solve(training, grid), data.support
+        yield (
+            X[part.test],
+            positive[part.test],
+            method.solve(training, grid),
+            data.support,
+        )
 
 
 def test_number_of_columns_of_a_dense_answer_is_tuned_or_given():
@@ -138,7 +147,10 @@ def test_number_of_columns_of_a_dense_answer_is_tuned_or_given():
         best = max(
             ((place, k) for place in range(W.shape[1]) for k in ks),
             key=lambda at: np.mean(
-                [roc_auc_score(y, V @ hard_threshold(C[:, at[0]], at[1])) for V, y, C, _ in tuning]
+                [
+                    roc_auc_score(y, V @ hard_threshold(C[:, at[0]], at[1]))
+                    for V, y, C, _ in tuning
+                ]
             ),
         )
         coef = hard_threshold(W[:, best[0]], best[1])
@@ -163,7 +175,9 @@ def test_columns_of_dense_answers_do_not_depend_on_their_scale(monkeypatch):
     """All coefficients below the cut: nothing is left, but the largest are still the largest."""
     method = METHODS["spam-l2"]
     whole = task("spam-l2", CORRECTED).compute()
-    tiny = replace(method, solve=lambda training, grid: 1e-9 * method.solve(training, grid))
+    tiny = replace(
+        method, solve=lambda training, grid: 1e-9 * method.solve(training, grid)
+    )
     monkeypatch.setitem(METHODS, "spam-l2", tiny)
     small = task("spam-l2", CORRECTED).compute()
     assert (small["columns"], small["f1"]) == (0, 0.0)
@@ -174,7 +188,10 @@ def test_columns_of_dense_answers_do_not_depend_on_their_scale(monkeypatch):
 
 
 def test_steps_of_the_paper():
-    plain, text = task("spam-l1", CORRECTED), task("spam-l1", one_switch_on("paper_spam_steps"))
+    plain, text = (
+        task("spam-l1", CORRECTED),
+        task("spam-l1", one_switch_on("paper_spam_steps")),
+    )
     assert plain.settings["grid"]["xi"] == [0.1, 10.0]
     assert text.settings["grid"]["xi"] == [1.0]
 
@@ -191,13 +208,17 @@ def test_our_estimator_gets_the_table_as_it_is(monkeypatch):
     task("sparse-auc", CORRECTED).compute()
     data = outbreak(*DRAW)
     (X,) = seen
-    np.testing.assert_array_equal(X, data.X[outer_split(CORRECTED, data.y > 0, DRAW, 1).train])
+    np.testing.assert_array_equal(
+        X, data.X[outer_split(CORRECTED, data.y > 0, DRAW, 1).train]
+    )
 
 
 def test_corrected_test_parts_are_a_stratified_partition():
     positive = outbreak(*DRAW).y > 0
     parts = [outer_split(CORRECTED, positive, DRAW, fold) for fold in range(5)]
-    np.testing.assert_array_equal(np.sort(np.concatenate([p.test for p in parts])), np.arange(200))
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([p.test for p in parts])), np.arange(200)
+    )
     assert {int(positive[p.test].sum()) for p in parts} == {8}
     for part in parts:
         assert not set(part.train) & set(part.test)
@@ -217,7 +238,9 @@ def test_published_test_parts_are_neither():
     assert np.unique(np.concatenate([p.test for p in parts])).size < 200
     assert len({int(positive[p.test].sum()) for p in parts}) > 1
     inner = inner_splits(PUBLISHED, positive, parts[0].train, (0,))
-    np.testing.assert_array_equal(np.concatenate([s.test for s in inner]), parts[0].train)
+    np.testing.assert_array_equal(
+        np.concatenate([s.test for s in inner]), parts[0].train
+    )
     assert len({int(positive[s.test].sum()) for s in inner}) > 1
 
 
@@ -234,7 +257,9 @@ def test_scaling_learns_from_training_rows_alone():
 
 
 def test_all_methods_and_protocols_see_the_same_draw():
-    one, other = (task("sht-auc", p).compute()["bayes_auc"] for p in (CORRECTED, PUBLISHED))
+    one, other = (
+        task("sht-auc", p).compute()["bayes_auc"] for p in (CORRECTED, PUBLISHED)
+    )
     assert one == other
     assert outbreak(*DRAW).support.size == 3
     assert not np.array_equal(outbreak(*DRAW).X, outbreak(1, *DRAW[1:]).X)
@@ -252,7 +277,9 @@ def test_a_task_is_determined_by_its_settings():
     assert base.key == task("sht-auc", one_switch_on("truncate_before_auc")).key
     assert base.key == task("sht-auc", one_switch_on("last_iterate")).key
     assert base.key != task("sht-auc", one_switch_on("one_fewer")).key
-    assert '"version"' not in base.description  # results outlive a version of the library
+    assert (
+        '"version"' not in base.description
+    )  # results outlive a version of the library
     assert '"revision"' in base.description
 
 
@@ -265,8 +292,12 @@ def test_random_signs_change_nothing_but_the_direction_of_columns():
     np.testing.assert_array_equal(signed.support, plain.support)
 
 
-@pytest.mark.parametrize("protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"])
-@pytest.mark.parametrize("method", [m.key for m in METHODS.values() if m.key != "sparse-auc"])
+@pytest.mark.parametrize(
+    "protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"]
+)
+@pytest.mark.parametrize(
+    "method", [m.key for m in METHODS.values() if m.key != "sparse-auc"]
+)
 def test_signs_of_columns_matter_to_solam_alone(method, protocol):
     """All others start at 0: so one arm of the simulation does for them, and SOLAM has two."""
     results = []
@@ -296,4 +327,6 @@ def test_f1_and_jaccard_are_scikit_learns():
         relevant[3] = True
         columns = np.flatnonzero(selected), np.flatnonzero(relevant)
         assert support_f1(*columns) == pytest.approx(f1_score(relevant, selected))
-        assert support_jaccard(*columns) == pytest.approx(jaccard_score(relevant, selected))
+        assert support_jaccard(*columns) == pytest.approx(
+            jaccard_score(relevant, selected)
+        )

@@ -1,7 +1,7 @@
 """sparseauc: find the few columns whose weighted sum best ranks positives above negatives.
 
-Names are imported when they are first used, so that the command, its help and its completion start
-without scikit-learn and Numba.
+Names are imported when they are first used, so that the command, its help and its
+completion start without scikit-learn and Numba.
 """
 
 import importlib as _importlib

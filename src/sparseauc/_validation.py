@@ -19,17 +19,23 @@ def first_bad(bad: Any) -> int | None:
     return int(places[0]) if places.size else None
 
 
-def check_classes(labels: npt.NDArray[Any], name: str = "y", *, least: int = 1) -> npt.NDArray[Any]:
+def check_classes(
+    labels: npt.NDArray[Any], name: str = "y", *, least: int = 1
+) -> npt.NDArray[Any]:
     """Return the two classes of labels, ascending; each must have ``least`` rows."""
     if labels.ndim != 1:
         raise InputError(f"{name} must be one-dimensional, got shape {labels.shape}")
     if labels.size == 0:
         raise InputError(f"{name} is empty")
     try:
-        missing = labels != labels  # NaN in a column of objects too, where isnan would fail
+        missing = (
+            labels != labels
+        )  # NaN in a column of objects too, where isnan would fail
         row = first_bad(missing)
         if row is not None:
-            raise InputError(f"{name} is {labels[row]} in row {row}: every row needs a label")
+            raise InputError(
+                f"{name} is {labels[row]} in row {row}: every row needs a label"
+            )
         classes, counts = np.unique(labels, return_counts=True)
     except TypeError as error:
         raise InputError(
@@ -38,7 +44,9 @@ def check_classes(labels: npt.NDArray[Any], name: str = "y", *, least: int = 1) 
         ) from error
     names = classes.tolist()
     if len(names) == 1:
-        raise InputError(f"{name} holds one class only, {names[0]!r}: two classes are needed")
+        raise InputError(
+            f"{name} holds one class only, {names[0]!r}: two classes are needed"
+        )
     if len(names) > 2:
         shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
         raise InputError(
@@ -49,11 +57,15 @@ def check_classes(labels: npt.NDArray[Any], name: str = "y", *, least: int = 1) 
     for label, count in zip(names, counts.tolist(), strict=True):
         if count < least:
             few = "a single row" if count == 1 else f"{count} rows"
-            raise InputError(f"{name} has {few} of class {label!r}: {least} of each are needed")
+            raise InputError(
+                f"{name} has {few} of class {label!r}: {least} of each are needed"
+            )
     return classes
 
 
-def check_labels(y: Any, name: str = "y", *, least: int = 1) -> tuple[Mask, npt.NDArray[Any]]:
+def check_labels(
+    y: Any, name: str = "y", *, least: int = 1
+) -> tuple[Mask, npt.NDArray[Any]]:
     """Return the mask of the positive rows and the two classes; the last is positive."""
     refuse_masked(name, y)
     labels = np.asarray(y)
@@ -82,7 +94,9 @@ def check_numbers(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
         try:
             column = column.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise InputError(f"{name} has entries that are not numbers: {error}") from error
+            raise InputError(
+                f"{name} has entries that are not numbers: {error}"
+            ) from error
     if column.dtype.kind not in "biuf":
         raise InputError(f"{name} must hold real numbers, got dtype {column.dtype}")
     if column.ndim != 1:
@@ -99,7 +113,9 @@ def label_rows(values: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
     """Return labels of any kind, such as groups, one for each row."""
     labels = np.asarray(values)
     if labels.shape != (n_rows,):
-        raise InputError(f"{name} must label each of the {n_rows} rows, got shape {labels.shape}")
+        raise InputError(
+            f"{name} must label each of the {n_rows} rows, got shape {labels.shape}"
+        )
     return labels
 
 
@@ -122,7 +138,9 @@ def check_weights(sample_weight: Any, n_rows: int) -> Array:
     weight = np.ascontiguousarray(numbers, np.float64)
     row = first_bad(weight < 0)
     if row is not None:
-        raise InputError(f"sample_weight is {weight[row]:g} in row {row}: give 0 or more")
+        raise InputError(
+            f"sample_weight is {weight[row]:g} in row {row}: give 0 or more"
+        )
     return weight
 
 
@@ -170,12 +188,18 @@ class CountedRows:
 
     def number_splits(self, cv: Any) -> Any:
         """Number the rows of given splits as these rows; leave splitters and numbers of folds."""
-        if self.are_all or cv is None or isinstance(cv, Integral) or hasattr(cv, "split"):
+        if (
+            self.are_all
+            or cv is None
+            or isinstance(cv, Integral)
+            or hasattr(cv, "split")
+        ):
             return cv
         place = np.full(self.n_given, -1)
         place[self.index] = np.arange(self.index.size)
         return [
-            tuple(part[part >= 0] for part in (place[train], place[test])) for train, test in cv
+            tuple(part[part >= 0] for part in (place[train], place[test]))
+            for train, test in cv
         ]
 
     def spread(self, values: Array) -> Array:
@@ -225,7 +249,8 @@ def check_finite(X: Any, start: int = 0) -> None:
     else:
         values = X.data if sparse else X
         with np.errstate(over="ignore", invalid="ignore"):
-            # A finite sum proves all entries finite and costs no memory; sums may overflow.
+            # A finite sum proves all entries finite and costs no memory; sums may
+            # overflow.
             if values.size == 0 or np.isfinite(np.sum(values, dtype=np.float64)):
                 return
         bad = _first_not_finite(X)

@@ -1,9 +1,10 @@
 """Cross-validating the path over k and ridge, and choosing a model by it.
 
-One way for arrays, files, clusters and devices. Moments of the training rows of every split come
-from the outcome: gathered in chunks and merged from the folds, or referring to a wide table in
-memory. All models of a split are found from its moments alone, and scored on its validation rows by
-the outcome. Nothing of a validation row enters the choice of columns, nor what is learned of them.
+One way for arrays, files, clusters and devices. Moments of the training rows of every
+split come from the outcome: gathered in chunks and merged from the folds, or referring
+to a wide table in memory. All models of a split are found from its moments alone, and
+scored on its validation rows by the outcome. Nothing of a validation row enters the
+choice of columns, nor what is learned of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,14 @@ from .folds import SplitPlan, fold_standard_error, rows_by_number
 from .held_out import Models, OutOfFold, narrow
 from .moments.base import Quadratic
 from .outcome import Binary, Outcome, TrainingSets
-from .path import ChosenList, Progress, SparseAUCPath, blas_threads, count_steps, find_paths
+from .path import (
+    ChosenList,
+    Progress,
+    SparseAUCPath,
+    blas_threads,
+    count_steps,
+    find_paths,
+)
 from .rules import Rule, choose, smooth_over_lengths
 from .solvers.logistic import logistic_regressions
 from .solvers.restrictions import Restrictions
@@ -35,7 +43,8 @@ from .utils.types import Array, Indices
 _LENGTHS_AT_A_TIME = 12
 # Numbers in a table from which on several threads of BLAS are worth their while.
 _LARGE = 2**25
-# Largest number of values of the tables of all folds together, each transformed on its own.
+# Largest number of values of the tables of all folds together, each transformed on its
+# own.
 _MOST_VALUES = 2**26
 
 Kind = Literal["auc", "logistic"]
@@ -97,7 +106,8 @@ class CVTask:
     def of_basis(self, units: Units) -> CVTask:
         """The task of choosing among units, by the columns of their bases.
 
-        By default lists are shorter by as much as they have more numbers for each column.
+        By default lists are shorter by as much as they have more numbers for each
+        column.
         """
         d = len(units.encodings)
         task = self
@@ -150,12 +160,15 @@ def choose_by_validation(task: CVTask) -> Choice:
         lost = restrictions.lost(solution.support, solution.coef)
         if lost.size == 0:
             break
-        # Lists of the folds, too, are without required columns that can have no coefficient.
+        # Lists of the folds, too, are without required columns that can have no
+        # coefficient.
         units = found.units
         columns = lost if units is None else np.unique(units.columns[lost])
         task = replace(task, restrictions=task.restrictions.without_fixed(columns))
     quadratic = found.folds.sets.everything
-    chosen = ChosenList.of_solution(solution, quadratic, path.scale, restrictions, np.float64)
+    chosen = ChosenList.of_solution(
+        solution, quadratic, path.scale, restrictions, np.float64
+    )
     if family.kind == "logistic":
         coef = chosen.coef.copy()
         coef[solution.support] = found.folds.logistic_coef(
@@ -168,7 +181,9 @@ def choose_by_validation(task: CVTask) -> Choice:
         budget = float(restrictions.budgets[found.place])
         if np.unique(restrictions.budgets).size > 1:
             k = restrictions.count(np.flatnonzero(chosen.coef))
-        chosen = replace(chosen, restrictions=replace(restrictions, budgets=np.array([budget])))
+        chosen = replace(
+            chosen, restrictions=replace(restrictions, budgets=np.array([budget]))
+        )
     rounds = found.out_of_fold(family, found.place)
     return Choice(found, k, alpha, budget, path, chosen, rounds)
 
@@ -176,8 +191,9 @@ def choose_by_validation(task: CVTask) -> Choice:
 def _try_curves(task: CVTask) -> CVResult:
     """Search among lines and then among curves, as far as these are to be tried.
 
-    Curves are taken if the model chosen among them has the higher mean score. Where folds are
-    repeated, those that have not on the first ones are not tried on the others.
+    Curves are taken if the model chosen among them has the higher mean score. Where
+    folds are repeated, those that have not on the first ones are not tried on the
+    others.
     """
     if task.curves is True:
         return cross_validate(task, _learn_units(task, curved=True))
@@ -319,26 +335,30 @@ class CVResult:
                 solutions=[self.full_path.solutions[place][: task.ks.size]],
                 budgets=task.restrictions.budgets,
             )
-        (path,) = self.folds.find_paths(task, [self.folds.sets.everything], alphas, n_thorough=1)
+        (path,) = self.folds.find_paths(
+            task, [self.folds.sets.everything], alphas, n_thorough=1
+        )
         return path
 
     def out_of_fold(self, family: Family, place: int) -> Array:
         """Score all rows, each by the models that were fitted without it, (n, rounds).
 
-        By the models of a family at one of the lengths. A round validates each row once at most;
-        NaN where it does not.
+        By the models of a family at one of the lengths. A round validates each row once
+        at most; NaN where it does not.
         """
         models, number = family.models[place]
         used, chosen = narrow([one.only(number) for one in models])
-        scores = self.folds.chunks.run(OutOfFold(chosen), *self.task.plan.rounds, columns=used)
+        scores = self.folds.chunks.run(
+            OutOfFold(chosen), *self.task.plan.rounds, columns=used
+        )
         return np.concatenate(scores)
 
 
 def cross_validate(task: CVTask, units: Sequence[Units] | None = None) -> CVResult:
     """Fit all models of every split, score them on its validation rows, and choose one.
 
-    Where logistic coefficients are tried too, on the lists of each k at its best ridge, the path
-    ends where the highest mean score lies twelve lengths back.
+    Where logistic coefficients are tried too, on the lists of each k at its best ridge,
+    the path ends where the highest mean score lies twelve lengths back.
 
     Parameters
     ----------
@@ -356,7 +376,9 @@ def cross_validate(task: CVTask, units: Sequence[Units] | None = None) -> CVResu
     kinds = ("auc",) if task.kinds is None else task.kinds
     # The threads are kept, as there are several rounds.
     with folds.run, blas_threads().limit(limits=1 if small else None, user_api="blas"):
-        paths = folds.find_paths(task, fitted, task.alphas, n_thorough=int(sets.read_again))
+        paths = folds.find_paths(
+            task, fitted, task.alphas, n_thorough=int(sets.read_again)
+        )
         folds.keep_columns(paths)
         training_paths = paths[: len(sets.training)]
         families, score_error = _score_paths(folds, training_paths)
@@ -380,14 +402,17 @@ def cross_validate(task: CVTask, units: Sequence[Units] | None = None) -> CVResu
 def _tabulate(task: CVTask, families: list[Family]) -> dict[str, Any]:
     """Tabulate the scores of all models, as ``GridSearchCV`` does.
 
-    Models are by k first: among equals the first, of smallest k and then largest ridge, wins.
+    Models are by k first: among equals the first, of smallest k and then largest ridge,
+    wins.
     """
     ks = task.ks
     scores = np.stack([family.scores[:, : ks.size] for family in families], axis=2)
     scores = scores.reshape(len(scores), -1)
     tried: dict[str, Any] = {
         "k": np.repeat(ks, len(families)),
-        "alpha": np.stack([family.alphas[: ks.size] for family in families], axis=1).ravel(),
+        "alpha": np.stack(
+            [family.alphas[: ks.size] for family in families], axis=1
+        ).ravel(),
     }
     if task.kinds is not None:
         kinds = np.array([family.kind for family in families], dtype=object)
@@ -413,7 +438,9 @@ def _tabulate(task: CVTask, families: list[Family]) -> dict[str, Any]:
     return results
 
 
-def _score_paths(folds: Folds, paths: Sequence[SparseAUCPath]) -> tuple[list[Family], float]:
+def _score_paths(
+    folds: Folds, paths: Sequence[SparseAUCPath]
+) -> tuple[list[Family], float]:
     """Score the models of the paths of all splits: a family for each ridge, the largest first."""
     models = [
         Models.from_path(path, quadratic.centre)
@@ -443,8 +470,8 @@ def _try_logistic(
 ) -> Family:
     """Fit and score logistic coefficients on the lists of each k at its best ridge.
 
-    Some lengths at a time, until the highest mean score of any model lies so far back that the path
-    ends.
+    Some lengths at a time, until the highest mean score of any model lies so far back
+    that the path ends.
     """
     own = np.array([family.scores.mean(axis=0) for family in families])
     # The largest of equally good ridges.
@@ -458,11 +485,15 @@ def _try_logistic(
     shared = None if folds.units else folds.values(-1, used)
     n_ridges = len(LOGISTIC_RIDGES)
     starts = range(0, best_alphas.size, _LENGTHS_AT_A_TIME)
-    step = count_steps(folds.task.progress, "Fitting coefficients", len(paths) * len(starts))
+    step = count_steps(
+        folds.task.progress, "Fitting coefficients", len(paths) * len(starts)
+    )
 
     def fit(split: int, part: slice) -> Models:
         values = folds.values(split, used) if shared is None else shared
-        models = folds.fit_logistic(split, values, used, lists[split][part], LOGISTIC_RIDGES)
+        models = folds.fit_logistic(
+            split, values, used, lists[split][part], LOGISTIC_RIDGES
+        )
         step()
         return models
 
@@ -476,7 +507,9 @@ def _try_logistic(
         by_ridge = np.concatenate([by_ridge, scores], axis=2)
         fitted.append(models)
         tried = by_ridge.shape[2]
-        n_ks = _end_of_path(np.maximum(own.max(axis=0)[:tried], by_ridge.mean(axis=0).max(axis=0)))
+        n_ks = _end_of_path(
+            np.maximum(own.max(axis=0)[:tried], by_ridge.mean(axis=0).max(axis=0))
+        )
         if n_ks < tried:
             break
     by_ridge = by_ridge[:, :, :n_ks]
@@ -523,9 +556,9 @@ class Folds:
     units : sequence of Units or None
         Of each split, then of all rows; None if columns count as what they are.
     chunks : Chunks
-        What models are scored on: the columns of the basis that all splits share and then, for each
-        round of splits, the others: every row as the split that validates it takes it. So one table
-        serves all models.
+        What models are scored on: the columns of the basis that all splits share and
+        then, for each round of splits, the others: every row as the split that
+        validates it takes it. So one table serves all models.
     sets : TrainingSets
         Quadratics of the training rows of each split, and of all rows.
     run : Parallel
@@ -537,7 +570,8 @@ class Folds:
         verbose = 0 if callable(task.verbose) else max(0, task.verbose - 1)
         self.run = Parallel(n_jobs=task.n_jobs, prefer="threads", verbose=verbose)
         plan = task.plan
-        # Of each split, the place of every column of the basis among those of ``chunks``.
+        # Of each split, the place of every column of the basis among those of
+        # ``chunks``.
         self._places: Indices | None = None
         if units is None:
             X = task.X
@@ -549,9 +583,13 @@ class Folds:
         for split in [*range(len(plan.training)), -1]:
             table = units[split].basis(self._X)
             alone = plan.training_alone(split)
-            sets.append(task.outcome.training_sets(table, chunks_in_memory(table), alone))
+            sets.append(
+                task.outcome.training_sets(table, chunks_in_memory(table), alone)
+            )
         *training, everything = (one.everything for one in sets)
-        self.sets = TrainingSets(training, everything, all(one.gathered for one in sets))
+        self.sets = TrainingSets(
+            training, everything, all(one.gathered for one in sets)
+        )
 
     @property
     def _X(self) -> npt.NDArray[Any]:
@@ -580,7 +618,11 @@ class Folds:
         return np.hstack(parts)
 
     def find_paths(
-        self, task: CVTask, quadratics: Sequence[Quadratic], alphas: Array, n_thorough: int
+        self,
+        task: CVTask,
+        quadratics: Sequence[Quadratic],
+        alphas: Array,
+        n_thorough: int,
     ) -> list[SparseAUCPath]:
         """Find the paths of some quadratics over the lengths of a task and some ridges."""
         return find_paths(
@@ -604,14 +646,19 @@ class Folds:
     def score(self, models: list[Models]) -> tuple[list[Models], list[Array], float]:
         """Score the models of all splits on their validation rows.
 
-        Returns them with columns as they are in ``chunks``, the scores, and how far these may be
-        off.
+        Returns them with columns as they are in ``chunks``, the scores, and how far
+        these may be off.
         """
         if self._places is not None:
-            models = [one.moved(places) for one, places in zip(models, self._places, strict=True)]
+            models = [
+                one.moved(places)
+                for one, places in zip(models, self._places, strict=True)
+            ]
         # Rows that lie elsewhere are judged there.
         n_threads = self.run.n_jobs if isinstance(self.chunks, SequentialChunks) else 1
-        return models, *self.task.outcome.validate(self.chunks, self.task.plan, models, n_threads)
+        return models, *self.task.outcome.validate(
+            self.chunks, self.task.plan, models, n_threads
+        )
 
     def values(self, split: int, columns: Indices) -> Array:
         """Some columns of the basis of all rows as a split takes them; −1 for that of all rows."""
@@ -621,7 +668,9 @@ class Folds:
 
     def logistic_coef(self, columns: Indices, ridge: float) -> Array:
         """Fit logistic coefficients on some columns, with a ridge, to all rows."""
-        return self.fit_logistic(-1, self.values(-1, columns), columns, [columns], [ridge]).values
+        return self.fit_logistic(
+            -1, self.values(-1, columns), columns, [columns], [ridge]
+        ).values
 
     def fit_logistic(
         self,
@@ -633,8 +682,8 @@ class Folds:
     ) -> Models:
         """Fit logistic coefficients to the training rows of a split; −1 for all rows.
 
-        By ridge first, then in the order of the lists, which use the columns ``used``, of which
-        ``values`` are those of all rows.
+        By ridge first, then in the order of the lists, which use the columns ``used``,
+        of which ``values`` are those of all rows.
         """
         outcome = self.task.outcome
         assert isinstance(outcome, Binary)

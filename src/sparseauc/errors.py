@@ -1,7 +1,7 @@
 """Errors of the library: input that it cannot use.
 
-All are ``ValueError``, as scikit-learn's conventions ask. Whoever calls a fit catches them by name:
-any other error is a mistake in the code, and keeps its traceback.
+All are ``ValueError``, as scikit-learn's conventions ask. Whoever calls a fit catches
+them by name: any other error is a mistake in the code, and keeps its traceback.
 """
 
 

@@ -7,7 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold, check_cv
+from sklearn.model_selection import (
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    check_cv,
+)
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_random_state
 
@@ -25,20 +29,22 @@ Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 class SplitPlan:
     """Splits brought together: which parts of the rows train, and which rows validate, each.
 
-    Five folds, for example, divide the rows into five parts, which are gathered in one reading; the
-    training rows of each split are four of them, and one round validates every row.
+    Five folds, for example, divide the rows into five parts, which are gathered in one
+    reading; the training rows of each split are four of them, and one round validates
+    every row.
 
     Attributes
     ----------
     partitions : list of Partition
-        Ways to divide the rows into parts, whose moments are gathered. Parts are numbered through
-        all partitions.
+        Ways to divide the rows into parts, whose moments are gathered. Parts are
+        numbered through all partitions.
     training : list of list of int
         Parts that are the training rows of each split, all of one partition.
     everything : list of int
         Parts that are all rows.
     rounds : list of ndarray of shape (n,)
-        Number of the split that validates each row, −1 for none: a row is validated once a round.
+        Number of the split that validates each row, −1 for none: a row is validated
+        once a round.
     weight : ndarray of shape (n,) or None
         Weights of the rows in training and validation; None for 1.
     """
@@ -64,11 +70,15 @@ class SplitPlan:
                 validated[test] = number
             rounds.append(validated)
             if len(run) > 1:
-                part = np.where(validated < 0, validated, validated - np.int16(len(training)))
+                part = np.where(
+                    validated < 0, validated, validated - np.int16(len(training))
+                )
                 partitions.append(Partition(part, len(run), weight))
                 parts = list(range(n_parts, n_parts + len(run)))
                 everything = everything or parts
-                training += [[other for other in parts if other != own] for own in parts]
+                training += [
+                    [other for other in parts if other != own] for own in parts
+                ]
             else:
                 times = np.bincount(run[0][0], minlength=n)
                 weights = weight
@@ -118,8 +128,14 @@ class SplitPlan:
     @property
     def n_repeats(self) -> float:
         """Mean number of times that a row of weight above 0 is validated, at least 1."""
-        counted = np.ones(self.rounds[0].size, np.bool_) if self.weight is None else self.weight > 0
-        validated = sum(np.count_nonzero(counted & (numbers >= 0)) for numbers in self.rounds)
+        counted = (
+            np.ones(self.rounds[0].size, np.bool_)
+            if self.weight is None
+            else self.weight > 0
+        )
+        validated = sum(
+            np.count_nonzero(counted & (numbers >= 0)) for numbers in self.rounds
+        )
         return max(1.0, validated / np.count_nonzero(counted))
 
     @property
@@ -134,9 +150,13 @@ class SplitPlan:
         first = 0
         for partition in self.partitions:
             last = first + partition.n_parts
-            chosen = [part - first for part in self.training[split] if first <= part < last]
+            chosen = [
+                part - first for part in self.training[split] if first <= part < last
+            ]
             if chosen:
-                counted = np.zeros(partition.n_parts + 1)  # rows of no part are of the last here
+                counted = np.zeros(
+                    partition.n_parts + 1
+                )  # rows of no part are of the last here
                 counted[chosen] = 1.0
                 inside: Array = counted[partition.part]
                 return inside if partition.weight is None else inside * partition.weight
@@ -190,9 +210,9 @@ def make_splits(
 ) -> list[Split]:
     """Divide rows as ``cv`` says, as scikit-learn does; by default five stratified folds.
 
-    With few rows of a class the AUC of a fold is a matter of luck; repeats of the default folds
-    average it out, until two hundred rows of the rarer class have been validated, five times at
-    most.
+    With few rows of a class the AUC of a fold is a matter of luck; repeats of the
+    default folds average it out, until two hundred rows of the rarer class have been
+    validated, five times at most.
 
     Parameters
     ----------
@@ -205,9 +225,9 @@ def make_splits(
     n_repeats : int, optional
         Shuffle a number of folds, and repeat them so often.
     strata : Strata, optional
-        Without groups, folds hold rows of every stratum in both classes; where most strata are too
-        small for that, as matched sets are, folds keep strata whole. Splitters that keep groups
-        together are given the strata as groups.
+        Without groups, folds hold rows of every stratum in both classes; where most
+        strata are too small for that, as matched sets are, folds keep strata whole.
+        Splitters that keep groups together are given the strata as groups.
     """
     if cv is None:
         counted = positive if strata is None else positive[strata.code >= 0]
@@ -222,11 +242,17 @@ def make_splits(
         if groups is not None:
             _check_number_of_groups(int(cv), groups, positive)
             rng = None if n_repeats is None else check_random_state(random_state)
-            return _keep_whole(int(cv), positive, np.asarray(groups), [rng] * (n_repeats or 1))
+            return _keep_whole(
+                int(cv), positive, np.asarray(groups), [rng] * (n_repeats or 1)
+            )
         if strata is not None and _are_small(strata, positive, int(cv)):
             states: list[Any] = [None]
             if n_repeats is not None:
-                states = check_random_state(random_state).randint(2**31, size=n_repeats).tolist()
+                states = (
+                    check_random_state(random_state)
+                    .randint(2**31, size=n_repeats)
+                    .tolist()
+                )
             return _keep_whole(min(int(cv), len(strata)), positive, strata.code, states)
         if strata is not None:
             cells = _cells_to_divide(strata, positive, int(cv))
@@ -236,7 +262,11 @@ def make_splits(
         splitter = RepeatedStratifiedKFold(
             n_splits=cv, n_repeats=n_repeats, random_state=random_state
         )
-    if groups is None and strata is not None and isinstance(splitter, GroupsConsumerMixin):
+    if (
+        groups is None
+        and strata is not None
+        and isinstance(splitter, GroupsConsumerMixin)
+    ):
         groups = strata.code
     return list(splitter.split(X, cells, groups))
 
@@ -256,7 +286,8 @@ def _cells_to_divide(strata: Strata, positive: Mask, n_folds: int) -> Indices:
     """Cell of each row by stratum and class, of which every fold should have its share."""
     cell = np.where(strata.code >= 0, 2 * strata.code + positive, -1)
     counts = np.bincount(cell[cell >= 0], minlength=2 * len(strata))
-    # Rows of strata without pairs, and of those smaller than there are folds, go with others.
+    # Rows of strata without pairs, and of those smaller than there are folds, go with
+    # others.
     largest = 2 * counts.reshape(-1, 2).argmax(axis=0) + [0, 1]
     few = np.append(counts < n_folds, True)[cell]
     return np.where(few, largest[positive.astype(np.intp)], cell)
@@ -272,7 +303,10 @@ def _check_number_of_folds(n_folds: int, positive: Mask) -> None:
     """Refuse more folds than a class has rows."""
     if n_folds < 2:
         raise FoldsError(f"cv={n_folds}: cross-validation needs two folds or more")
-    for name, count in (("negative", int((~positive).sum())), ("positive", int(positive.sum()))):
+    for name, count in (
+        ("negative", int((~positive).sum())),
+        ("positive", int(positive.sum())),
+    ):
         if 0 < count < n_folds:
             raise FoldsError(
                 f"there are {count} {name} rows, fewer than the {n_folds} folds: use cv={count}"
@@ -295,12 +329,16 @@ def _keep_whole(
     """Folds that keep units of rows whole, once for each random state, in order for None."""
     splits: list[Split] = []
     for state in random_states:
-        splitter = StratifiedGroupKFold(n_folds, shuffle=state is not None, random_state=state)
+        splitter = StratifiedGroupKFold(
+            n_folds, shuffle=state is not None, random_state=state
+        )
         splits += splitter.split(positive, positive, units)
     return splits
 
 
-def fold_standard_error(scores: npt.ArrayLike, repeats: float = 1.0) -> npt.NDArray[np.float64]:
+def fold_standard_error(
+    scores: npt.ArrayLike, repeats: float = 1.0
+) -> npt.NDArray[np.float64]:
     """Standard error of a mean over folds.
 
     Parameters
@@ -308,13 +346,14 @@ def fold_standard_error(scores: npt.ArrayLike, repeats: float = 1.0) -> npt.NDAr
     scores : array-like of shape (n_splits, ...)
         Score of each validation fold.
     repeats : float, default=1.0
-        How often each row was validated. Repeats use the same rows again and are not independent.
+        How often each row was validated. Repeats use the same rows again and are not
+        independent.
 
     Returns
     -------
     ndarray of shape (...)
-        Standard deviation of the folds (``ddof=1``) over the square root of their number; 0 for a
-        single fold.
+        Standard deviation of the folds (``ddof=1``) over the square root of their
+        number; 0 for a single fold.
 
     Examples
     --------

@@ -1,10 +1,11 @@
 """Validation AUCs of many models of two classes, in one pass over the rows.
 
-The rows of the rarer class are fetched first, a few columns of them, and scored by every model;
-then one pass counts, for every other row, how many of those scores lie below its own. So AUCs are
-exact, and nothing of size n × models is ever kept. Where even the rarer class has too many rows
-for that, some hundred rows divide the scores of a model into bins, and only pairs that fall into
-one bin are not told apart: they count one half.
+The rows of the rarer class are fetched first, a few columns of them, and scored by
+every model; then one pass counts, for every other row, how many of those scores lie
+below its own. So AUCs are exact, and nothing of size n × models is ever kept. Where
+even the rarer class has too many rows for that, some hundred rows divide the scores of
+a model into bins, and only pairs that fall into one bin are not told apart: they count
+one half.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,8 @@ from .strata import Strata, class_weights
 from .utils.jit import inlined_kernel, kernel
 from .utils.types import Array, Indices, Mask
 
-# Rows of a fold that divide the scores of a model where the rarer class is too large to be kept.
+# Rows of a fold that divide the scores of a model where the rarer class is too large to
+# be kept.
 _DIVIDERS = 512
 # Numbers scored at a time.
 _TILE_NUMBERS = 2**20
@@ -35,8 +37,8 @@ _NO_CELLS = np.empty((0, 0, 0))
 class Models:
     """Coefficients of many models, one below the other, without their zeros.
 
-    Those of model m begin at ``starts[m]``; ``middle`` is the score at a point among the training
-    rows, midway between the means of two classes.
+    Those of model m begin at ``starts[m]``; ``middle`` is the score at a point among
+    the training rows, midway between the means of two classes.
     """
 
     starts: Indices
@@ -60,14 +62,18 @@ class Models:
         columns = np.tile(np.concatenate(lists), len(values))
         coefs = values.ravel()
         model = np.repeat(np.arange(sizes.size), sizes)
-        middle = np.bincount(model, centre[columns] * coefs, sizes.size).astype(np.float64)
+        middle = np.bincount(model, centre[columns] * coefs, sizes.size).astype(
+            np.float64
+        )
         return cls(np.append(0, np.cumsum(sizes)), columns, coefs, middle)
 
     def only(self, number: int) -> Self:
         """One model on its own."""
         part = slice(self.starts[number], self.starts[number + 1])
         ends = np.array([0, part.stop - part.start])
-        return type(self)(ends, self.columns[part], self.values[part], self.middle[[number]])
+        return type(self)(
+            ends, self.columns[part], self.values[part], self.middle[[number]]
+        )
 
     def moved(self, places: Indices) -> Self:
         """Number columns as a table does in which column j is at ``places[j]``."""
@@ -76,7 +82,8 @@ class Models:
     def scores(self, X: Any) -> Array:
         """Scores of rows by all models, (n_models, n), zero at the centre.
 
-        A row's score does not depend on the rows beside it, so that equal rows stay equal.
+        A row's score does not depend on the rows beside it, so that equal rows stay
+        equal.
         """
         dense = X.toarray() if hasattr(X, "tocsr") else X
         by_column = np.ascontiguousarray(dense.T, np.float64)
@@ -89,7 +96,8 @@ def narrow(models: Sequence[Models]) -> tuple[Indices, list[Models]]:
     """Columns that any model uses, and the models with columns counted among these."""
     used = np.unique(np.concatenate([model.columns for model in models]))
     return used, [
-        Models(m.starts, np.searchsorted(used, m.columns), m.values, m.middle) for m in models
+        Models(m.starts, np.searchsorted(used, m.columns), m.values, m.middle)
+        for m in models
     ]
 
 
@@ -104,20 +112,24 @@ def count_aucs(
 ) -> tuple[list[Array], float]:
     """Compute the AUC of all models of each split, and how far it may be off.
 
-    ``validated`` are rounds: the number of the split that validates each row, −1 for none. With
-    strata the AUC is the mean of those within strata, each judged like a split of its own. Splits
-    are judged in several threads.
+    ``validated`` are rounds: the number of the split that validates each row, −1 for
+    none. With strata the AUC is the mean of those within strata, each judged like a
+    split of its own. Splits are judged in several threads.
     """
     rounds = list(validated)
     splits = np.arange(len(models))
     if strata is not None:
-        rounds, splits = _divide_by_strata(rounds, len(models), positive, weight, strata)
+        rounds, splits = _divide_by_strata(
+            rounds, len(models), positive, weight, strata
+        )
     used, narrowed = narrow(models)
     narrowed = [narrowed[split] for split in splits]
     rarer = bool(2 * np.count_nonzero(positive) <= positive.size)
     validating = [rows for numbers in rounds for _, rows in rows_by_number(numbers)]
     dividing = [rows[positive[rows] == rarer] for rows in validating]
-    n_scores = sum(rows.size * m.middle.size for rows, m in zip(dividing, narrowed, strict=True))
+    n_scores = sum(
+        rows.size * m.middle.size for rows, m in zip(dividing, narrowed, strict=True)
+    )
     # Scores of 8 bytes, and as many sums of weights.
     exact = n_scores * (8 if weight is None else 16) <= chunks.max_payload_bytes
     if not exact:
@@ -125,7 +137,9 @@ def count_aucs(
             _dividing_rows(few, rows[positive[rows] != rarer])
             for few, rows in zip(dividing, validating, strict=True)
         ]
-    dividers, before = _score_dividers(chunks, dividing, used, narrowed, weight if exact else None)
+    dividers, before = _score_dividers(
+        chunks, dividing, used, narrowed, weight if exact else None
+    )
     divided_by = rarer if exact else None
     work = _Count(narrowed, dividers, before, divided_by, weight is not None, n_threads)
     known = [positive, *([] if weight is None else [weight]), *rounds]
@@ -155,7 +169,9 @@ def _aucs_of_counts(
 def _class_totals(rows: Indices, positive: Mask, weight: Array | None) -> list[float]:
     """Weight of the positives and of the negatives among some rows."""
     sides = (rows[positive[rows]], rows[~positive[rows]])
-    return [float(side.size if weight is None else weight[side].sum()) for side in sides]
+    return [
+        float(side.size if weight is None else weight[side].sum()) for side in sides
+    ]
 
 
 def _divide_by_strata(
@@ -167,8 +183,8 @@ def _divide_by_strata(
 ) -> tuple[list[npt.NDArray[np.integer[Any]]], Indices]:
     """Divide the rows that validate a split by stratum.
 
-    Returns rounds whose numbers are those of the strata of splits with validation rows of both
-    classes, and the split that each of these belongs to.
+    Returns rounds whose numbers are those of the strata of splits with validation rows
+    of both classes, and the split that each of these belongs to.
     """
     rounds = [strata.split_parts(numbers) for numbers in validated]
     size = n_splits * len(strata)
@@ -222,10 +238,11 @@ def _dividing_rows(few: Indices, many: Indices) -> Indices:
 class _Count(Pass[list[Array]]):
     """Score validation rows and count them among the dividers of each model, for each split.
 
-    Where all rows of one class divide, ``divided_by`` says whether these are the positives. Counts
-    are then, over all other rows, twice the weight of the dividers below, ties once, by model;
-    ``before`` are the sums of the dividers' weights. Otherwise it is None, and counts are weights
-    by model, class and cell. Without weights every row counts one.
+    Where all rows of one class divide, ``divided_by`` says whether these are the
+    positives. Counts are then, over all other rows, twice the weight of the dividers
+    below, ties once, by model; ``before`` are the sums of the dividers' weights.
+    Otherwise it is None, and counts are weights by model, class and cell. Without
+    weights every row counts one.
     """
 
     models: Sequence[Models]
@@ -260,7 +277,9 @@ class _Count(Pass[list[Array]]):
                 counted = np.empty(0) if weight is None else weight[part]
                 count_below(
                     dividers,
-                    self.before[number] if exact and self.weighted else np.empty((0, 0)),
+                    self.before[number]
+                    if exact and self.weighted
+                    else np.empty((0, 0)),
                     scores,
                     side,
                     side != self.divided_by if exact else np.ones_like(side),
@@ -270,7 +289,9 @@ class _Count(Pass[list[Array]]):
                 )
 
         judged = [each for validated in rounds for each in rows_by_number(validated)]
-        Parallel(self.n_threads, prefer="threads")(delayed(count)(*each) for each in judged)
+        Parallel(self.n_threads, prefer="threads")(
+            delayed(count)(*each) for each in judged
+        )
         return counts
 
     def merge(self, first: list[Array], second: list[Array]) -> list[Array]:
@@ -283,7 +304,8 @@ class _Count(Pass[list[Array]]):
 def _auc_of_cells(counts: Array) -> tuple[Array, float]:
     """AUCs of models from the weight of each class by cell, (n_models, 2, cells).
 
-    Even cells lie between dividers; odd ones hold what equals a divider, whose ties are real.
+    Even cells lie between dividers; odd ones hold what equals a divider, whose ties are
+    real.
     """
     positive = counts[:, 0]
     negative = counts[:, 1]
@@ -310,7 +332,7 @@ class OutOfFold(Gather):
         return scores
 
 
-# --------------------------------------------------------------------------------------- kernels
+# ------------------------------------------------------------------------------ kernels
 
 
 @kernel
@@ -379,10 +401,10 @@ def _places(ascending, low, per_unit, starts, score):  # type: ignore[no-untyped
 def count_below(dividers, before, scores, positive, counted, weight, below, cells):  # type: ignore[no-untyped-def]
     """Compare the scores of rows by each model with the ascending dividers.
 
-    Add to ``below`` of each model, over the counted rows, twice the weight of the dividers below,
-    ties once; ``before`` are the sums of the dividers' weights, without which each counts one. Or,
-    if there are ``cells``, add the weight of rows of each class to their cell, between dividers or
-    at one.
+    Add to ``below`` of each model, over the counted rows, twice the weight of the
+    dividers below, ties once; ``before`` are the sums of the dividers' weights, without
+    which each counts one. Or, if there are ``cells``, add the weight of rows of each
+    class to their cell, between dividers or at one.
     """
     for m in range(dividers.shape[0]):
         low, per_unit, starts = _look_up_table(dividers[m])
@@ -394,7 +416,9 @@ def count_below(dividers, before, scores, positive, counted, weight, below, cell
             less, upto = _places(dividers[m], low, per_unit, starts, scores[m, i])
             if cells.size:
                 # Equal dividers share the cell of the first of them.
-                cells[m, 0 if positive[i] else 1, 2 * less + (1 if upto > less else 0)] += w
+                cells[
+                    m, 0 if positive[i] else 1, 2 * less + (1 if upto > less else 0)
+                ] += w
             elif before.size:
                 total += w * (before[m, less] + before[m, upto])
             else:

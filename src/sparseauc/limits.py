@@ -35,26 +35,27 @@ class Limits:
     Parameters
     ----------
     signs : dict or array-like of shape (n_features,), optional
-        1 or "+" for columns whose coefficient must not be negative, −1 or "-" for those whose
-        coefficient must not be positive, 0 for any sign. A dict may leave columns out. A column
-        whose sign sets its coefficient to 0 is not on the list, which may then be shorter than k.
-        Cannot be combined with ``column_groups``.
+        1 or "+" for columns whose coefficient must not be negative, −1 or "-" for those
+        whose coefficient must not be positive, 0 for any sign. A dict may leave columns
+        out. A column whose sign sets its coefficient to 0 is not on the list, which may
+        then be shorter than k. Cannot be combined with ``column_groups``.
     costs : dict or array-like of shape (n_features,), optional
         Cost of each column, 0 or more; 1 by default. A dict must name all columns.
     budget : float or array-like of float, optional
         Largest total cost of the list. Cross-validation chooses among several.
     families : dict or array-like of shape (n_features,), optional
-        A label for each column, such as the gene of a probe; None or NaN for columns without a
-        family. A dict may leave columns out. Cannot be combined with ``column_groups``.
+        A label for each column, such as the gene of a probe; None or NaN for columns
+        without a family. A dict may leave columns out. Cannot be combined with
+        ``column_groups``.
     max_per_family : int, default=1
         Largest number of columns of a family.
     column_groups : dict or array-like of shape (n_features,), optional
-        A label for each column; None or NaN for columns without a group. Columns with the same
-        label, such as the levels of one category, are chosen together or not at all, paid for once,
-        and count as one column in k.
+        A label for each column; None or NaN for columns without a group. Columns with
+        the same label, such as the levels of one category, are chosen together or not
+        at all, paid for once, and count as one column in k.
     always_include : array-like of column names or indices, optional
-        Columns that must be on the list. One that cannot have a coefficient, because it is constant
-        or its sign sets it to 0, is left out with a warning.
+        Columns that must be on the list. One that cannot have a coefficient, because it
+        is constant or its sign sets it to 0, is left out with a warning.
     exclude : array-like of column names or indices, optional
         Columns that must not be on the list; of a group, one keeps all of it out.
 
@@ -96,8 +97,14 @@ class Limits:
         """Refuse limits that cannot hold together, whatever the columns are."""
         most = self.max_per_family
         if most is not None:
-            if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
-                raise InputError(f"max_per_family must be a whole number of 1 or more, got {most}")
+            if (
+                isinstance(most, bool)
+                or not isinstance(most, int | np.integer)
+                or most < 1
+            ):
+                raise InputError(
+                    f"max_per_family must be a whole number of 1 or more, got {most}"
+                )
             if self.families is None:
                 raise InputError(
                     f"max_per_family={most} has no effect without families: say with families "
@@ -127,10 +134,11 @@ class Limits:
         Parameters
         ----------
         sources : iterable of path or str
-            TOML files, whose keys are the parameters; CSV files with a column ``name`` and one or
-            more of ``sign`` (+, - or 0), ``cost``, ``family``, ``column_group`` and ``include``
-            (always, never or nothing), whose other columns and empty cells are ignored; and texts
-            such as "budget=40". What is in one must not be in another.
+            TOML files, whose keys are the parameters; CSV files with a column ``name``
+            and one or more of ``sign`` (+, - or 0), ``cost``, ``family``,
+            ``column_group`` and ``include`` (always, never or nothing), whose other
+            columns and empty cells are ignored; and texts such as "budget=40". What is
+            in one must not be in another.
         **given
             Parameters of :class:`Limits`. A TOML file may read::
 
@@ -157,7 +165,11 @@ class Limits:
     def given(self) -> dict[str, Any]:
         """Return the limits that are set, by name."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: value for name, value in values.items() if value is not None and value != ()}
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None and value != ()
+        }
 
     def __repr__(self) -> str:
         return f"Limits({', '.join(f'{name}={value!r}' for name, value in self.given().items())})"
@@ -180,7 +192,9 @@ class Limits:
             if name in LISTS:
                 value = [named(column) for column in value]
             elif name in HEADINGS:
-                value = {named(j): one for j, one in _pairs(value) if not is_missing(one)}
+                value = {
+                    named(j): one for j, one in _pairs(value) if not is_missing(one)
+                }
             found[name] = list(value) if isinstance(value, tuple) else value
         return found
 
@@ -188,7 +202,9 @@ class Limits:
         """Return the limits in sentences, for reports; ``names`` are those of all columns."""
         said = []
         if self.always_include:
-            said.append(f"Included by request: {', '.join(self.as_dict(names)['always_include'])}.")
+            said.append(
+                f"Included by request: {', '.join(self.as_dict(names)['always_include'])}."
+            )
         if self.families is not None:
             most = self.max_per_family or 1
             said.append(
@@ -208,7 +224,11 @@ class Limits:
     @property
     def budgets(self) -> Array | None:
         """The budgets given, ascending, or None."""
-        return None if self.budget is None else np.unique(np.asarray(self.budget, np.float64))
+        return (
+            None
+            if self.budget is None
+            else np.unique(np.asarray(self.budget, np.float64))
+        )
 
     def labels(self, field: str, n_features: int, names: Any = None) -> list[Any]:
         """Return the value of each column in a field such as ``families``; None for none."""
@@ -219,14 +239,17 @@ class Limits:
     ) -> Restrictions:
         """Bring the limits to the columns of a table, as solvers take them.
 
-        ``names`` are those of its columns, if it has any; ``missing`` columns cannot be chosen.
+        ``names`` are those of its columns, if it has any; ``missing`` columns cannot be
+        chosen.
         """
         columns = TableColumns(n_features, names)
         fixed = columns.indices(self.always_include, "always_include")
         excluded = columns.indices(self.exclude, "exclude")
         both = np.intersect1d(fixed, excluded)
         if both.size:
-            raise InputError(f"{columns.label(int(both[0]))} is in both always_include and exclude")
+            raise InputError(
+                f"{columns.label(int(both[0]))} is in both always_include and exclude"
+            )
         both = np.intersect1d(fixed, missing)
         if both.size:
             raise InputError(
@@ -238,7 +261,9 @@ class Limits:
         found = Restrictions(fixed, np.union1d(excluded, missing))
         if self.column_groups is not None:
             if missing.size:
-                raise InputError("column_groups need moments that carry all columns of H")
+                raise InputError(
+                    "column_groups need moments that carry all columns of H"
+                )
             groups = columns.numbers(self.column_groups, "column_groups")
             split = fixed[np.isin(groups[fixed], groups[excluded])]
             if split.size:
@@ -262,7 +287,9 @@ class Limits:
             _check_budgets(found, columns)
         return found
 
-    def _with_families(self, found: Restrictions, columns: TableColumns) -> Restrictions:
+    def _with_families(
+        self, found: Restrictions, columns: TableColumns
+    ) -> Restrictions:
         most = int(self.max_per_family or 1)
         labels = columns.labels(self.families, "families")
         fixed = Counter(labels[column] for column in found.fixed.tolist())
@@ -272,7 +299,9 @@ class Limits:
                 f"max_per_family={most}"
             )
         number: dict[Any, int] = {None: 0}
-        families = np.array([number.setdefault(one, len(number)) for one in labels], np.int64)
+        families = np.array(
+            [number.setdefault(one, len(number)) for one in labels], np.int64
+        )
         return replace(found, families=families, max_per_family=most)
 
 
@@ -284,7 +313,11 @@ class TableColumns(NamedTuple):
 
     def label(self, column: int) -> str:
         """The column as messages name it."""
-        return f"column {column}" if self.names is None else f"column {str(self.names[column])!r}"
+        return (
+            f"column {column}"
+            if self.names is None
+            else f"column {str(self.names[column])!r}"
+        )
 
     def indices(self, given: Iterable[Any], parameter: str) -> Indices:
         """Indices of columns given by name or index, ascending."""
@@ -293,7 +326,9 @@ class TableColumns(NamedTuple):
     def places(self, given: Iterable[Any], parameter: str) -> list[int]:
         """Index of each column given by name or index."""
         names = self.names
-        known = {} if names is None else {name: column for column, name in enumerate(names)}
+        known = (
+            {} if names is None else {name: column for column, name in enumerate(names)}
+        )
         columns = []
         for name in given:
             if isinstance(name, int) and not isinstance(name, bool):
@@ -310,7 +345,9 @@ class TableColumns(NamedTuple):
                 )
             else:
                 hint = did_you_mean(str(name), [str(other) for other in names])
-                raise InputError(f"{parameter} names {name!r}, which is no column of X; {hint}")
+                raise InputError(
+                    f"{parameter} names {name!r}, which is no column of X; {hint}"
+                )
         return columns
 
     def values(self, given: Any, parameter: str) -> Iterable[tuple[int, Any]]:
@@ -336,14 +373,18 @@ class TableColumns(NamedTuple):
         labels = enumerate(self.labels(given, parameter))
         number: dict[Any, int] = {}
         own = ((column,) if label is None else label for column, label in labels)
-        return np.array([number.setdefault(label, len(number)) for label in own], np.int64)
+        return np.array(
+            [number.setdefault(label, len(number)) for label in own], np.int64
+        )
 
 
 def budgets_to_try(most: float, restrictions: Restrictions, n_features: int) -> Array:
     """Budgets up to the one given, from the smallest that pays for a list."""
     costs = restrictions.costs
     assert costs is not None
-    least = max(restrictions.cost_of(restrictions.fixed), _cheapest(restrictions, n_features)[1])
+    least = max(
+        restrictions.cost_of(restrictions.fixed), _cheapest(restrictions, n_features)[1]
+    )
     budgets = np.linspace(min(least, most), most, _N_BUDGETS)
     # Where all costs are whole cents, no list costs anything between their sums.
     cents = np.round(100 * costs)
@@ -374,14 +415,22 @@ def _plain_values(given: Any, parameter: str) -> Any:
         values = {_plain(key): _plain(given[key]) for key in list(given.keys())}
         for key, value in values.items():
             if isinstance(value, list | dict):
-                raise InputError(f"{parameter}: column {key!r} has {value!r}, not one value")
+                raise InputError(
+                    f"{parameter}: column {key!r} has {value!r}, not one value"
+                )
         return values or None
     if isinstance(given, str):
-        raise InputError(f"{parameter} must be a dict or a list, got the text {given!r}")
+        raise InputError(
+            f"{parameter} must be a dict or a list, got the text {given!r}"
+        )
     try:
-        listed = np.asarray(given if hasattr(given, "__array__") else list(given), dtype=object)
+        listed = np.asarray(
+            given if hasattr(given, "__array__") else list(given), dtype=object
+        )
     except TypeError:
-        raise InputError(f"{parameter} must be a dict or a list, got {given!r}") from None
+        raise InputError(
+            f"{parameter} must be a dict or a list, got {given!r}"
+        ) from None
     if listed.ndim != 1:
         raise InputError(
             f"{parameter} must be a dict by column name or a value for each column; got shape "
@@ -404,7 +453,9 @@ def _plain_list(given: Any, parameter: str) -> tuple[Any, ...]:
     columns = tuple(_plain(column) for column in given)
     for column in columns:
         if isinstance(column, bool | list | dict):
-            raise InputError(f"{parameter} must hold column names or indices, not {column!r}")
+            raise InputError(
+                f"{parameter} must hold column names or indices, not {column!r}"
+            )
     return columns
 
 
@@ -431,11 +482,14 @@ def _read_budget(given: Any) -> Any:
     if given is None:
         return None
     values = [
-        number_or_nan(value) for value in np.atleast_1d(np.asarray(given, dtype=object)).ravel()
+        number_or_nan(value)
+        for value in np.atleast_1d(np.asarray(given, dtype=object)).ravel()
     ]
     for value in values:
         if not 0 <= value < np.inf:
-            raise InputError(f"budget is {given!r}: a budget is a finite number of 0 or more")
+            raise InputError(
+                f"budget is {given!r}: a budget is a finite number of 0 or more"
+            )
     if not values:
         raise InputError("budget is empty: give a number")
     return values[0] if np.ndim(given) == 0 else tuple(values)
@@ -455,7 +509,9 @@ def _unit_costs(given: Any, columns: TableColumns, groups: Indices | None) -> Ar
     each = np.full(columns.n_features, 1.0 if given is None else np.nan)
     for column, value in () if given is None else columns.values(given, "costs"):
         each[column] = float(value)
-    unknown = [columns.label(column) for column in np.flatnonzero(np.isnan(each)).tolist()]
+    unknown = [
+        columns.label(column) for column in np.flatnonzero(np.isnan(each)).tolist()
+    ]
     if unknown:
         raise InputError(f"costs: there is no cost for {listed(unknown, 20)}")
     if groups is None:
@@ -480,7 +536,9 @@ def _check_budgets(restrictions: Restrictions, columns: TableColumns) -> None:
     least = float(budgets.min())
     required = restrictions.cost_of(restrictions.fixed)
     if required > least * (1 + 1e-9):
-        labels = ", ".join(columns.label(column) for column in restrictions.fixed.tolist())
+        labels = ", ".join(
+            columns.label(column) for column in restrictions.fixed.tolist()
+        )
         raise InputError(
             f"budget is {least:g}, but what is always included ({labels}) costs {required:g}"
         )

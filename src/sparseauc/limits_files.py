@@ -24,7 +24,8 @@ HEADINGS = {
 # Fields that are lists of columns.
 LISTS = ("always_include", "exclude")
 _NUMBERS = ("budget", "max_per_family")
-# A key of many parts, such as a.b.c, over which tomllib takes the square of their number.
+# A key of many parts, such as a.b.c, over which tomllib takes the square of their
+# number.
 _DEEP = re.compile(r"""(\.[ \t]*["'\w-]+[ \t]*){50}""")
 
 
@@ -45,13 +46,18 @@ def read_source(source: str, known: Sequence[str]) -> dict[str, Any]:
     raise InputError(f"{source} is neither a .toml nor a .csv file, nor {wanted}")
 
 
-def combine(one: Mapping[str, Any], other: Mapping[str, Any], source: str) -> dict[str, Any]:
+def combine(
+    one: Mapping[str, Any], other: Mapping[str, Any], source: str
+) -> dict[str, Any]:
     """Bring together parameters of Limits; what both give is refused."""
     both = dict(one)
     for name, value in other.items():
         if name in LISTS:
             earlier = one.get(name, ())
-            both[name] = (*earlier, *(column for column in value if column not in earlier))
+            both[name] = (
+                *earlier,
+                *(column for column in value if column not in earlier),
+            )
         elif not one.get(name) or not value:
             both[name] = value or one.get(name)
         elif isinstance(value, dict) and isinstance(one[name], Mapping):
@@ -75,7 +81,9 @@ def _read_toml(path: Path, known: Sequence[str]) -> dict[str, Any]:
     """Read parameters of Limits, whose names are known, from a TOML file."""
     text = _read_text(path)
     if _DEEP.search(text):
-        raise InputError(f"{path} is not a file of limits: a key has more than 50 parts")
+        raise InputError(
+            f"{path} is not a file of limits: a key has more than 50 parts"
+        )
     try:
         content = tomllib.loads(text)
     # Long numbers, and lists within lists within lists.
@@ -83,7 +91,9 @@ def _read_toml(path: Path, known: Sequence[str]) -> dict[str, Any]:
         raise InputError(f"{path} is not a TOML file: {error}") from None
     for name in content:
         if name not in known:
-            raise InputError(f"{path}: {name!r} is not a limit; {did_you_mean(name, known)}")
+            raise InputError(
+                f"{path}: {name!r} is not a limit; {did_you_mean(name, known)}"
+            )
         if name in LISTS and not isinstance(content[name], list):
             raise InputError(f"{path}: {name} must be a list of columns")
     return content
@@ -114,9 +124,13 @@ def _read_csv(path: Path) -> dict[str, Any]:
     include = [word.lower() for word in _cells(rows, "include")]
     for name, word in zip(names, include, strict=True):
         if word not in ("", "always", "never"):
-            raise InputError(f"{path}: include of {name!r} is {word!r}, not always or never")
+            raise InputError(
+                f"{path}: include of {name!r} is {word!r}, not always or never"
+            )
     for field, word in zip(LISTS, ("always", "never"), strict=True):
-        content[field] = [name for name, one in zip(names, include, strict=True) if one == word]
+        content[field] = [
+            name for name, one in zip(names, include, strict=True) if one == word
+        ]
     return content
 
 

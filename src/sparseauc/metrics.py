@@ -1,8 +1,8 @@
 """Area under the ROC curve, its variance and its tests.
 
-The area under the ROC curve (AUC) is the chance that a random positive scores above a random
-negative, a tie counting one half. Everything here that involves it, the variance included, is
-counted by sorting, in O(n log n), never by visiting the n₊n₋ pairs.
+The area under the ROC curve (AUC) is the chance that a random positive scores above a
+random negative, a tie counting one half. Everything here that involves it, the variance
+included, is counted by sorting, in O(n log n), never by visiting the n₊n₋ pairs.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +37,9 @@ __all__ = [
 ]
 
 
-def auc(y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def auc(
+    y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
     """Area under the ROC curve, exactly, ties counted one half.
 
     Parameters
@@ -98,8 +100,8 @@ class PairCounts:
     Attributes
     ----------
     below : ndarray of shape (n,)
-        Twice the weight of the rows of the other class with a lower score, those with an equal one
-        counted once. Without weights these are whole numbers.
+        Twice the weight of the rows of the other class with a lower score, those with
+        an equal one counted once. Without weights these are whole numbers.
     totals : ndarray of shape (2, n_strata)
         Weight of the positives and of the negatives.
     shares : ndarray of shape (n_strata,)
@@ -133,7 +135,9 @@ class PairCounts:
             order = np.lexsort((scores, code))
         ascending = scores[order]
         starts_tie = np.append(True, ascending[1:] != ascending[:-1])
-        weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        weight = (
+            None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        )
         below = np.zeros(n)
         totals = np.zeros((2, 1 if strata is None else len(strata)))
         _add_below(
@@ -161,7 +165,8 @@ class PairCounts:
             twice = np.bincount(stratum, self.below[counted])
             areas: Array = twice / (2.0 * self.totals[0] * self.totals[1])
             return areas
-        # Each share is at most 1, exactly, and both sums round alike: separated classes give 1.0.
+        # Each share is at most 1, exactly, and both sums round alike: separated classes
+        # give 1.0.
         share_below = self.below[counted] / (2.0 * self.totals[1][stratum])
         weight = self.weight[counted]
         return np.bincount(stratum, weight * share_below) / np.bincount(stratum, weight)
@@ -190,7 +195,8 @@ class PairCounts:
     def spread(self, groups: Indices | None = None) -> tuple[float, int]:
         """Standard error of the AUC of one stratum, and how many pairs share no row or group.
 
-        The error is DeLong's, of rows without weights; of groups of related rows Obuchowski's.
+        The error is DeLong's, of rows without weights; of groups of related rows
+        Obuchowski's.
         """
         if groups is None:
             return sqrt(self.class_variances.sum()), int(self.totals.min())
@@ -295,8 +301,8 @@ def auc_confidence_interval(
     confidence : float, default=0.95
         Level of the two-sided interval, strictly between 0 and 1.
     groups : array-like of shape (n,), optional
-        Related rows, such as the visits of a patient. The more alike they are, the wider the
-        interval.
+        Related rows, such as the visits of a patient. The more alike they are, the
+        wider the interval.
 
     Returns
     -------
@@ -304,13 +310,15 @@ def auc_confidence_interval(
 
     Notes
     -----
-    The variance is that of DeLong, DeLong and Clarke-Pearson (1988), with groups that of Obuchowski
-    (1997), which sums what the rows of a group add. The interval is symmetric in
-    log(AUC / (1 − AUC)), where the estimate is nearer normal than on its own scale.
+    The variance is that of DeLong, DeLong and Clarke-Pearson (1988), with groups that
+    of Obuchowski (1997), which sums what the rows of a group add. The interval is
+    symmetric in log(AUC / (1 − AUC)), where the estimate is nearer normal than on its
+    own scale.
 
-    If all pairs agree (AUC 0 or 1, or all scores equal), the variance is zero. The interval is then
-    the exact one of Clopper and Pearson for m successes in m trials, with m = min(n₊, n₋), the
-    number of disjoint and so independent pairs; of groups, the fewer that have rows of a class.
+    If all pairs agree (AUC 0 or 1, or all scores equal), the variance is zero. The
+    interval is then the exact one of Clopper and Pearson for m successes in m trials,
+    with m = min(n₊, n₋), the number of disjoint and so independent pairs; of groups,
+    the fewer that have rows of a class.
     """
     positive, _ = check_labels(y_true, "y_true", least=2)
     scores = check_scores(y_score, positive.size, "y_score")
@@ -327,10 +335,14 @@ def number_groups(groups: ArrayLike | None, n_rows: int) -> Indices | None:
     return np.unique(label_rows(groups, n_rows, "groups"), return_inverse=True)[1]
 
 
-def area_interval(area: float, error: float, disjoint: int, confidence: float) -> AUCInterval:
+def area_interval(
+    area: float, error: float, disjoint: int, confidence: float
+) -> AUCInterval:
     """Interval on the logistic scale, or an exact one from so many disjoint pairs that agree."""
     if not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence}.")
+        raise InputError(
+            f"confidence must lie strictly between 0 and 1, got {confidence}."
+        )
     if error == 0.0 or area in (0.0, 1.0):
         # All pairs agree, so `area` is what each contributes: 0, 1/2 or 1.
         agreement = ((1.0 - confidence) / 2.0) ** (1.0 / disjoint)
@@ -380,8 +392,8 @@ def stratified_auc(
 ) -> StratifiedAUC:
     """AUC within strata: only pairs of a positive and a negative of the same stratum count.
 
-    Strata are sites, batches, donors, matched sets or users. A score that only tells them apart has
-    an AUC of one half within them, whatever its AUC over all rows.
+    Strata are sites, batches, donors, matched sets or users. A score that only tells
+    them apart has an AUC of one half within them, whatever its AUC over all rows.
 
     Parameters
     ----------
@@ -394,9 +406,9 @@ def stratified_auc(
     weights : {"pairs", "equal"}, default="pairs"
         Whether strata count by their number of pairs, or all the same.
     effects : {"fixed", "random"}, default="fixed"
-        "fixed": the interval is for these strata, with other rows. "random": these strata are a
-        sample, such as some of many sites, and the interval is for the mean over all of them; it
-        needs two strata, and is wide with few.
+        "fixed": the interval is for these strata, with other rows. "random": these
+        strata are a sample, such as some of many sites, and the interval is for the
+        mean over all of them; it needs two strata, and is wide with few.
     confidence : float, default=0.95
         Level of the two-sided interval, strictly between 0 and 1.
 
@@ -406,13 +418,13 @@ def stratified_auc(
 
     Notes
     -----
-    Strata are independent: the variance is Σ π_s² V_s with DeLong's variance in each. With random
-    effects it is that of the AUCs about their mean, Σ π_s² (A_s − A)² n/(n − 1), if that is more,
-    and the interval is by Student's t with one degree of freedom less than there are strata of
-    equal share, 1/Σ π_s². DeLong's variance is
-    undefined where a class has a single row, as in matched sets, and zero where all pairs of a
-    stratum agree. Such strata contribute the variance of their AUCs about their mean, and one alone
-    the largest variance that its AUC could have. The interval is that of
+    Strata are independent: the variance is Σ π_s² V_s with DeLong's variance in each.
+    With random effects it is that of the AUCs about their mean, Σ π_s² (A_s − A)² n/(n
+    − 1), if that is more, and the interval is by Student's t with one degree of freedom
+    less than there are strata of equal share, 1/Σ π_s². DeLong's variance is undefined
+    where a class has a single row, as in matched sets, and zero where all pairs of a
+    stratum agree. Such strata contribute the variance of their AUCs about their mean,
+    and one alone the largest variance that its AUC could have. The interval is that of
     :func:`auc_confidence_interval`.
 
     Examples
@@ -442,7 +454,9 @@ def stratified_auc(
     stretch = 1.0
     if effects == "random":
         if aucs.size < 2:
-            raise InputError("effects='random' needs two strata with rows of both classes")
+            raise InputError(
+                "effects='random' needs two strata with rows of both classes"
+            )
         between = float(shares**2 @ (aucs - area) ** 2) * aucs.size / (aucs.size - 1)
         variance = max(variance, between)
         freedom = max(1.0, 1.0 / float(shares @ shares) - 1.0)
@@ -487,20 +501,31 @@ def delong_test(
 
     Notes
     -----
-    The paired test of DeLong, DeLong and Clarke-Pearson (1988), normal and two-sided. It is not
-    valid for scores that were fitted to these rows, or if one model contains the other.
+    The paired test of DeLong, DeLong and Clarke-Pearson (1988), normal and two-sided.
+    It is not valid for scores that were fitted to these rows, or if one model contains
+    the other.
 
-    If the difference is not zero but its estimated variance is, the statistic is infinite and the
-    p-value is Hoeffding's bound 2 exp(−m·difference²/2), with m = min(n₊, n₋) disjoint pairs.
+    If the difference is not zero but its estimated variance is, the statistic is
+    infinite and the p-value is Hoeffding's bound 2 exp(−m·difference²/2), with m =
+    min(n₊, n₋) disjoint pairs.
     """
     positive, _ = check_labels(y_true, "y_true", least=2)
-    one = PairCounts.of_scores(check_scores(score_a, positive.size, "score_a"), positive)
-    other = PairCounts.of_scores(check_scores(score_b, positive.size, "score_b"), positive)
-    # The counts are whole numbers: a difference of AUCs is zero, or constant, exactly when it is.
+    one = PairCounts.of_scores(
+        check_scores(score_a, positive.size, "score_a"), positive
+    )
+    other = PairCounts.of_scores(
+        check_scores(score_b, positive.size, "score_b"), positive
+    )
+    # The counts are whole numbers: a difference of AUCs is zero, or constant, exactly
+    # when it is.
     difference = one.minus(other)
     error, disjoint = difference.spread(number_groups(groups, positive.size))
     return paired_test(
-        float(one.areas[0]), float(other.areas[0]), float(difference.areas[0]), error, disjoint
+        float(one.areas[0]),
+        float(other.areas[0]),
+        float(difference.areas[0]),
+        error,
+        disjoint,
     )
 
 

@@ -39,8 +39,8 @@ class OperatingPoint:
         Rows with a higher score are predicted positive.
     sensitivity, specificity : Rate
     ppv, npv : Rate or None
-        Positive and negative predictive value, at the prevalence of these rows. None if there are
-        no such rows.
+        Positive and negative predictive value, at the prevalence of these rows. None if
+        there are no such rows.
     flagged_per_1000 : float
         Rows predicted positive per thousand.
     risk : float, optional
@@ -86,8 +86,8 @@ def judge_threshold(
     threshold : float
     name : str, optional
     inflation : float, default=1.0
-        Factor of the variance, for scores of several models: limits are those of so many times
-        fewer rows.
+        Factor of the variance, for scores of several models: limits are those of so
+        many times fewer rows.
 
     Returns
     -------
@@ -115,7 +115,9 @@ def judge_threshold(
         sensitivity=rate(hits, positives),
         specificity=rate(negatives - alarms, negatives),
         ppv=rate(hits, flagged) if flagged else None,
-        npv=rate(negatives - alarms, scores.size - flagged) if flagged < scores.size else None,
+        npv=rate(negatives - alarms, scores.size - flagged)
+        if flagged < scores.size
+        else None,
         flagged_per_1000=1000 * flagged / scores.size,
     )
 
@@ -149,21 +151,23 @@ def operating_points(
     Returns
     -------
     list of OperatingPoint
-        The default threshold; Youden's, with the largest sensitivity + specificity; for each
-        target the highest threshold that reaches the sensitivity, and the lowest that reaches the
-        specificity. All but the first lie halfway between two neighbouring scores, or are whole.
+        The default threshold; Youden's, with the largest sensitivity + specificity; for
+        each target the highest threshold that reaches the sensitivity, and the lowest
+        that reaches the specificity. All but the first lie halfway between two
+        neighbouring scores, or are whole.
 
     Notes
     -----
-    Thresholds are chosen and evaluated on the same scores, so new rows miss a target about as often
-    as they reach it.
+    Thresholds are chosen and evaluated on the same scores, so new rows miss a target
+    about as often as they reach it.
     """
     positive, _ = check_labels(y_true, "y_true")
     scores = np.asarray(check_scores(y_score, positive.size, "y_score"), np.float64)
     thresholds, sensitivity, specificity = _roc_thresholds(positive, scores, whole)
     chosen = {
         "default": default,
-        # Of equals the lowest, which misses fewest positives; sums are rounded to find equals.
+        # Of equals the lowest, which misses fewest positives; sums are rounded to find
+        # equals.
         "Youden": thresholds[np.argmax(np.round(sensitivity + specificity, 12))],
     }
     for share in targets:
@@ -178,7 +182,9 @@ def operating_points(
     ]
 
 
-def _roc_thresholds(positive: Mask, scores: Array, whole: bool) -> tuple[Array, Array, Array]:
+def _roc_thresholds(
+    positive: Mask, scores: Array, whole: bool
+) -> tuple[Array, Array, Array]:
     """Thresholds between scores, ascending, with their sensitivity and specificity."""
     values = np.unique(scores)
     thresholds = _between(values)

@@ -1,8 +1,9 @@
 """Outcomes that rows are ranked by: two classes, or times to event.
 
-An ``Outcome`` holds the classes or times of rows, their weights and strata, and answers what a fit
-and its evaluation ask: the quadratic to choose columns with, how to divide rows into folds, how
-well scores rank, and how sure that is. Another outcome is another class with these methods.
+An ``Outcome`` holds the classes or times of rows, their weights and strata, and answers
+what a fit and its evaluation ask: the quadratic to choose columns with, how to divide
+rows into folds, how well scores rank, and how sure that is. Another outcome is another
+class with these methods.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ from .utils.types import Array, Indices, Mask
 
 Scores = npt.NDArray[Any]
 
-# Tables in memory with more columns than this are wide: H of every fold would fill the memory. So
-# are those with fewer rows than columns, which are smaller than H.
+# Tables in memory with more columns than this are wide: H of every fold would fill the
+# memory. So are those with fewer rows than columns, which are smaller than H.
 _WIDE = 1500
 
 
@@ -63,8 +64,8 @@ _WIDE = 1500
 class TrainingSets:
     """Quadratics of the training rows of each split, and of all rows.
 
-    They are computed from rows in memory when they are asked for, unless they are ``gathered``
-    beforehand; ``read_again`` if that takes further passes over the rows.
+    They are computed from rows in memory when they are asked for, unless they are
+    ``gathered`` beforehand; ``read_again`` if that takes further passes over the rows.
     """
 
     training: Sequence[Quadratic]
@@ -85,7 +86,8 @@ class Outcome(ABC):
     strata : Strata or None
         Only rows of one stratum are compared.
     groups : ndarray of int or None
-        Number of the group of related rows that each row belongs to, which errors take together.
+        Number of the group of related rows that each row belongs to, which errors take
+        together.
     measure, measure_name : str
         What rankings are measured by, for headings and in sentences.
     """
@@ -114,7 +116,11 @@ class Outcome(ABC):
 
     def _count_units(self, rows: Mask) -> int:
         """Count some rows, or the groups that have any."""
-        return int(rows.sum()) if self.groups is None else np.unique(self.groups[rows]).size
+        return (
+            int(rows.sum())
+            if self.groups is None
+            else np.unique(self.groups[rows]).size
+        )
 
     @abstractmethod
     def take(self, rows: Any) -> Self:
@@ -137,7 +143,8 @@ class Outcome(ABC):
         groups = number_groups(labels, self.positive.size)
         return replace(self, groups=groups)  # type: ignore[type-var]
 
-    # ---------------------------------------------------------------------------------- fitting
+    # ----------------------------------------------------------------------------------
+    # fitting
 
     @abstractmethod
     def quadratic(self, table: Any) -> Quadratic:
@@ -152,7 +159,9 @@ class Outcome(ABC):
         return splits
 
     @abstractmethod
-    def _divide(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]: ...
+    def _divide(
+        self, cv: Any, X: Any, groups: Any, random_state: Any
+    ) -> list[Split]: ...
 
     @abstractmethod
     def _check_part(self, rows: Indices, split: str, name: str) -> None: ...
@@ -173,14 +182,19 @@ class Outcome(ABC):
 
     @abstractmethod
     def validate(
-        self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
+        self,
+        chunks: Chunks,
+        plan: SplitPlan,
+        models: Sequence[Models],
+        n_threads: int = 1,
     ) -> tuple[list[Array], float]:
         """Score all models of each split on its validation rows.
 
         Returns the scores, of which higher is better, and how far they may be off.
         """
 
-    # ------------------------------------------------------------------------------- evaluation
+    # -------------------------------------------------------------------------------
+    # evaluation
 
     @abstractmethod
     def score(self, scores: Scores) -> float:
@@ -233,7 +247,9 @@ class Outcome(ABC):
         if not pairs.total > 0:
             return None
         error = pairs.standard_error(scores)
-        return area_interval(pairs.concordance(scores), error, pairs.n_disjoint, confidence)
+        return area_interval(
+            pairs.concordance(scores), error, pairs.n_disjoint, confidence
+        )
 
     def compare(self, one: Scores, other: Scores) -> DeLongTest:
         """Test whether two scores rank the rows equally well."""
@@ -251,7 +267,9 @@ class Outcome(ABC):
         outside = cell < 0
         for one in labels:
             if one is not None:
-                number = np.unique(np.asarray(one).astype(np.str_), return_inverse=True)[1]
+                number = np.unique(
+                    np.asarray(one).astype(np.str_), return_inverse=True
+                )[1]
                 together = cell * (number.max(initial=0) + 1) + number
                 cell = np.unique(together, return_inverse=True)[1]
         return np.where(outside, -1, cell)
@@ -294,7 +312,9 @@ class Binary(Outcome):
         return moments_of(table, self.positive, self.weight, self.strata, solver=True)
 
     def _divide(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]:
-        return make_splits(cv, X, self.positive, groups, random_state, strata=self.strata)
+        return make_splits(
+            cv, X, self.positive, groups, random_state, strata=self.strata
+        )
 
     def fold_labels(self, n_folds: int) -> Mask:  # noqa: ARG002
         """Rows of the positive class."""
@@ -305,7 +325,13 @@ class Binary(Outcome):
         counted = rows[self.counted[rows]]
         kinds = np.unique(self.positive[counted])
         if kinds.size < 2:
-            missing = "rows" if kinds.size == 0 else "positives" if not kinds[0] else "negatives"
+            missing = (
+                "rows"
+                if kinds.size == 0
+                else "positives"
+                if not kinds[0]
+                else "negatives"
+            )
             which = "" if self.weight is None else " of weight above 0"
             raise FoldsError(
                 f"{split} has no {missing}{which} among its {name} rows: use fewer folds, or a "
@@ -319,12 +345,14 @@ class Binary(Outcome):
                     "folds, or a splitter that keeps strata whole, such as GroupKFold"
                 )
 
-    def training_sets(self, table: Any, chunks: Chunks, plan: SplitPlan) -> TrainingSets:
+    def training_sets(
+        self, table: Any, chunks: Chunks, plan: SplitPlan
+    ) -> TrainingSets:
         """Class moments of the training rows of each split, and of all rows.
 
-        Training folds are merged, and the validation fold is not subtracted from the whole: a
-        column that varies in that fold only would be left with a rounding error for its difference,
-        and no variance, as if it told the classes apart.
+        Training folds are merged, and the validation fold is not subtracted from the
+        whole: a column that varies in that fold only would be left with a rounding
+        error for its difference, and no variance, as if it told the classes apart.
         """
         n, d = chunks.shape
         wide = d > _WIDE or d >= n
@@ -340,11 +368,21 @@ class Binary(Outcome):
         return TrainingSets(sets[:-1], sets[-1], gathered=True, read_again=read_again)
 
     def validate(
-        self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
+        self,
+        chunks: Chunks,
+        plan: SplitPlan,
+        models: Sequence[Models],
+        n_threads: int = 1,
     ) -> tuple[list[Array], float]:
         """AUC of all models of each split, and how far it may be off."""
         return count_aucs(
-            chunks, self.positive, plan.weight, self.strata, plan.rounds, models, n_threads
+            chunks,
+            self.positive,
+            plan.weight,
+            self.strata,
+            plan.rounds,
+            models,
+            n_threads,
         )
 
     def rows_with_pairs(self) -> tuple[Indices, Array, Indices | None]:
@@ -407,7 +445,9 @@ class Binary(Outcome):
     def interval(self, scores: Scores, confidence: float = 0.95) -> AUCInterval:
         """AUC with DeLong's interval."""
         if self.weight is None and self.strata is None:
-            return auc_confidence_interval(self.positive, scores, confidence, groups=self.groups)
+            return auc_confidence_interval(
+                self.positive, scores, confidence, groups=self.groups
+            )
         return super().interval(scores, confidence)
 
     def interval_within(
@@ -424,7 +464,9 @@ class Binary(Outcome):
         found = stratified_auc(
             self.positive[paired], scores[paired], cell[paired], confidence=confidence
         )
-        return AUCInterval(found.auc, found.low, found.high, found.standard_error, confidence)
+        return AUCInterval(
+            found.auc, found.low, found.high, found.standard_error, confidence
+        )
 
     def compare(self, one: Scores, other: Scores) -> DeLongTest:
         """DeLong's paired test."""
@@ -492,7 +534,9 @@ class Times(Outcome):
         strata = None if self.strata is None else self.strata.take(rows)
         event_weight = None if self.event_weight is None else self.event_weight[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return type(self)(self.times.take(rows), weight, strata, self.horizon, event_weight, groups)
+        return type(self)(
+            self.times.take(rows), weight, strata, self.horizon, event_weight, groups
+        )
 
     def take_alone(self, rows: Any) -> Self:
         """Take some of the rows; what events count is estimated from these."""
@@ -539,8 +583,8 @@ class Times(Outcome):
     def _divide(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]:
         """Divide rows, by default with the same share of events.
 
-        The concordance of a fold with few events is a matter of luck; repeats average it out, until
-        200 have been validated, five times at most.
+        The concordance of a fold with few events is a matter of luck; repeats average
+        it out, until 200 have been validated, five times at most.
         """
         n_events = self.informative
         n_repeats = None
@@ -563,7 +607,11 @@ class Times(Outcome):
             )
 
     def validate(
-        self, chunks: Chunks, plan: SplitPlan, models: Sequence[Models], n_threads: int = 1
+        self,
+        chunks: Chunks,
+        plan: SplitPlan,
+        models: Sequence[Models],
+        n_threads: int = 1,
     ) -> tuple[list[Array], float]:
         """Concordance of all models of each split."""
         used, narrowed = narrow(models)

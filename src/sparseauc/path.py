@@ -29,7 +29,9 @@ from .utils.types import Array, Indices
 Progress = Callable[[str, int, int], None]
 
 
-def count_steps(progress: Progress | None, stage: str, total: int) -> Callable[[], None]:
+def count_steps(
+    progress: Progress | None, stage: str, total: int
+) -> Callable[[], None]:
     """Report that none of the steps of a stage is done; return what reports one more."""
     if progress is None:
         return lambda: None
@@ -49,8 +51,9 @@ class SparseAUCPath:
     scale : ndarray of shape (d,)
         Deviations by which columns were divided.
     solutions : list of lists of Solution
-        ``solutions[a][i]`` for ``alphas[a]`` and ``ks[i]``, on the standardised scale. Where fewer
-        than k columns carry everything there is to explain, the support is smaller than k.
+        ``solutions[a][i]`` for ``alphas[a]`` and ``ks[i]``, on the standardised scale.
+        Where fewer than k columns carry everything there is to explain, the support is
+        smaller than k.
     budgets : ndarray of shape (n_ks,), optional
         What the list of each point may cost, beside having at most ``ks[i]`` columns.
     """
@@ -77,7 +80,9 @@ class SparseAUCPath:
     @property
     def columns(self) -> Indices:
         """Columns on any of the lists, ascending."""
-        return np.unique(np.concatenate([one.support for row in self.solutions for one in row]))
+        return np.unique(
+            np.concatenate([one.support for row in self.solutions for one in row])
+        )
 
     def of_units(self, units: Units) -> Self:
         """Put columns of the table in place of those of their bases."""
@@ -100,7 +105,9 @@ class SparseAUCPath:
         if np.count_nonzero(at) > 1:
             raise KeyError(f"there are several lists of k={k}: say of which budget")
         if not at.any() or at_alpha.size == 0:
-            wanted = f"k={k}, alpha={alpha}" + ("" if budget is None else f", budget={budget}")
+            wanted = f"k={k}, alpha={alpha}" + (
+                "" if budget is None else f", budget={budget}"
+            )
             raise KeyError(f"{wanted} is not on the path: see ks, alphas and budgets")
         return self.solutions[int(at_alpha[0])][int(np.argmax(at))]
 
@@ -115,12 +122,17 @@ def coef_of(solution: Solution, scale: Array) -> Array:
 class PathSearch:
     """The search for the path of one set of moments, ridge by ridge.
 
-    What was found and what was computed of H is kept, so that the search goes on where parts of H
-    were missing.
+    What was found and what was computed of H is kept, so that the search goes on where
+    parts of H were missing.
     """
 
     def __init__(
-        self, moments: Quadratic, ks: Indices, restrictions: Restrictions, *, thorough: bool
+        self,
+        moments: Quadratic,
+        ks: Indices,
+        restrictions: Restrictions,
+        *,
+        thorough: bool,
     ) -> None:
         self._ks = ks
         self._restrictions = restrictions
@@ -178,7 +190,9 @@ class PathSearch:
             restrictions = self._restrictions.at_budget(budget)
             return ColumnSearch(self._gram, alpha, restrictions, thorough=thorough)
         restrictions = self._groups.restrictions.at_budget(budget)
-        return GroupSearch(self._gram, alpha, restrictions, self._groups, thorough=thorough)
+        return GroupSearch(
+            self._gram, alpha, restrictions, self._groups, thorough=thorough
+        )
 
 
 def path_of_moments(
@@ -217,13 +231,16 @@ def find_paths(
 ) -> list[SparseAUCPath]:
     """Find the paths of several training sets, gathering at once what all of them lack of H.
 
-    Only the last ``n_thorough`` are searched thoroughly: elsewhere it buys no AUC. ``one_thread``:
-    where only small products are left, several threads of BLAS would get in each other's way.
+    Only the last ``n_thorough`` are searched thoroughly: elsewhere it buys no AUC.
+    ``one_thread``: where only small products are left, several threads of BLAS would
+    get in each other's way.
     """
     step = count_steps(progress, "Choosing columns", len(training))
     first_thorough = len(training) - n_thorough
 
-    def search_once(search: PathSearch) -> tuple[PathSearch | None, SparseAUCPath | None]:
+    def search_once(
+        search: PathSearch,
+    ) -> tuple[PathSearch | None, SparseAUCPath | None]:
         path = search.run(alphas)
         if path is None:
             return search, None
@@ -248,7 +265,9 @@ def find_paths(
                 lacking[number] = search
         unfinished = list(lacking)
         searches = list(lacking.values())
-        for source in {one.missing.source for one in searches if one.missing is not None}:
+        for source in {
+            one.missing.source for one in searches if one.missing is not None
+        }:
             source.gather(single=restrictions.groups is None)
     return [paths[number] for number in range(len(training))]
 
@@ -267,9 +286,9 @@ def sparse_auc_path(
 ) -> SparseAUCPath:
     """Find the best k columns for AUC, for every k at once.
 
-    For each k and ridge minimises F(w) + alpha‖w‖² over w with at most k non-zeros, columns divided
-    by their deviations; no single exchange of columns, or of whole groups of columns, improves any
-    of the supports returned.
+    For each k and ridge minimises F(w) + alpha‖w‖² over w with at most k non-zeros,
+    columns divided by their deviations; no single exchange of columns, or of whole
+    groups of columns, improves any of the supports returned.
 
     Parameters
     ----------
@@ -287,12 +306,12 @@ def sparse_auc_path(
     stratum_weights : {"pairs", "equal"}, default="pairs"
         Whether strata count by their number of pairs, or all the same.
     limits : Limits, optional
-        Limits on the lists, with columns by index. With several budgets the path runs over these,
-        and lists have at most the largest of ``ks`` columns.
+        Limits on the lists, with columns by index. With several budgets the path runs
+        over these, and lists have at most the largest of ``ks`` columns.
     thorough : bool, default=True
         Whether to search on where single exchanges end, as
-        :class:`~sparseauc.SparseAUCClassifier` does. This finds lower objectives in about twice
-        the time; the AUC of new rows stays the same.
+        :class:`~sparseauc.SparseAUCClassifier` does. This finds lower objectives in
+        about twice the time; the AUC of new rows stays the same.
 
     Returns
     -------
@@ -307,7 +326,9 @@ def sparse_auc_path(
     >>> len(path.support(5, alpha=1.0))
     5
     """
-    moments = class_moments(X, y, sample_weight, strata=strata, stratum_weights=stratum_weights)
+    moments = class_moments(
+        X, y, sample_weight, strata=strata, stratum_weights=stratum_weights
+    )
     moments.check_both_classes()
     d = moments.n_features
     restrictions = (Limits() if limits is None else limits).resolve(d)
@@ -323,7 +344,9 @@ def sparse_auc_path(
         raise InputError("alphas is empty: give at least one ridge")
     bad = ridges[~(ridges >= 0) | np.isinf(ridges)]
     if bad.size:
-        raise InputError(f"alphas holds {bad[0]}: a ridge is a finite number of 0 or more")
+        raise InputError(
+            f"alphas holds {bad[0]}: a ridge is a finite number of 0 or more"
+        )
     return path_of_moments(moments, sizes, ridges, restrictions, thorough=thorough)
 
 
@@ -345,16 +368,22 @@ def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:
 def check_lengths(ks: Indices, d: int, restrictions: Restrictions) -> None:
     """Refuse lengths of lists that contradict the columns there are."""
     n_fixed = restrictions.count(restrictions.fixed)
-    available = restrictions.count(np.arange(d)) - restrictions.count(restrictions.excluded)
+    available = restrictions.count(np.arange(d)) - restrictions.count(
+        restrictions.excluded
+    )
     if ks.size == 0 or ks[0] < 1:
         raise InputError(f"ks must be numbers of 1 or more, got {ks.tolist()}")
     if ks[0] < n_fixed:
-        raise InputError(f"k={ks[0]} is less than the {n_fixed} columns always included")
+        raise InputError(
+            f"k={ks[0]} is less than the {n_fixed} columns always included"
+        )
     if ks[-1] > available:
         raise InputError(f"k={ks[-1]} is more than the {available} columns there are")
 
 
-def spread_budgets(ks: Indices, restrictions: Restrictions) -> tuple[Indices, Restrictions]:
+def spread_budgets(
+    ks: Indices, restrictions: Restrictions
+) -> tuple[Indices, Restrictions]:
     """Give each length its budget; along several budgets all lists have the largest length."""
     budgets = restrictions.budgets
     if budgets is None:
@@ -424,5 +453,7 @@ def choose_list(
         solution = path.solutions[0][0]
         lost = restrictions.lost(solution.support, solution.coef)
         if lost.size == 0:
-            return ChosenList.of_solution(solution, quadratic, path.scale, restrictions, dtype)
+            return ChosenList.of_solution(
+                solution, quadratic, path.scale, restrictions, dtype
+            )
         restrictions = restrictions.without_fixed(lost)

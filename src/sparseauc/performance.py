@@ -73,7 +73,8 @@ def roc_band(
     n_negative = negatives.size
     fpr = np.linspace(0.0, 1.0, 501)
     miss = 1.0 - np.sqrt(confidence)  # of each class
-    # How many negatives exceed the threshold whose false positive rate is t: from fewest to most.
+    # How many negatives exceed the threshold whose false positive rate is t: from
+    # fewest to most.
     if band == "simultaneous":
         margin = np.sqrt(np.log(2.0 / miss) / (2 * n_negative))
         fewest = np.ceil(np.maximum(fpr - margin, 0.0) * n_negative)
@@ -81,10 +82,13 @@ def roc_band(
     else:
         fewest = binom.ppf(miss / 2, n_negative, fpr)
         most = binom.ppf(1 - miss / 2, n_negative, fpr)
-    # So it lies below the `fewest`-th and not below the one after the `most`-th largest negative.
+    # So it lies below the `fewest`-th and not below the one after the `most`-th largest
+    # negative.
     bounded = np.concatenate([[np.inf], np.sort(negatives)[::-1], [-np.inf]])
     ascending = np.sort(positives)
-    upper, lower = (bounded[np.clip(c, 0, n_negative + 1).astype(int)] for c in (fewest, most + 1))
+    upper, lower = (
+        bounded[np.clip(c, 0, n_negative + 1).astype(int)] for c in (fewest, most + 1)
+    )
     at_least = n_positive - ascending.searchsorted(upper, "left")
     at_most = n_positive - ascending.searchsorted(lower, "right")
     if band == "simultaneous":
@@ -100,15 +104,17 @@ def roc_band(
 def score_bins(scores: Array, positive: Mask) -> Array:
     """Round edges of histogram bins for both classes; their number depends on the rarer class.
 
-    The edges end at four interquartile ranges from the median, so that extreme rows do not squeeze
-    all others into one bin: count ``np.clip(scores, edges[0], edges[-1])``.
+    The edges end at four interquartile ranges from the median, so that extreme rows do
+    not squeeze all others into one bin: count ``np.clip(scores, edges[0], edges[-1])``.
     """
     low, middle, high = np.quantile(scores, [0.25, 0.5, 0.75])
     reach = 4 * (high - low) or np.inf
     ends = max(scores.min(), middle - reach), min(scores.max(), middle + reach)
     few = int(min(positive.sum(), (~positive).sum()))
     width = _round_width((ends[1] - ends[0]) / np.clip(2 * np.sqrt(few), 8, 24))
-    edges: Array = np.arange(np.floor(ends[0] / width), np.floor(ends[1] / width) + 2) * width
+    edges: Array = (
+        np.arange(np.floor(ends[0] / width), np.floor(ends[1] / width) + 2) * width
+    )
     return edges
 
 
@@ -117,7 +123,9 @@ def _round_width(width: float) -> float:
     if not width > 0:
         return 1.0
     power = 10.0 ** np.floor(np.log10(width))
-    return float(min((1, 2, 5, 10), key=lambda times: abs(np.log(times * power / width))) * power)
+    return float(
+        min((1, 2, 5, 10), key=lambda times: abs(np.log(times * power / width))) * power
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +156,14 @@ class CalibrationBins:
 def calibration_bins(predicted: Array, positive: Mask) -> CalibrationBins:
     """Count positives among rows of similar prediction, with exact binomial limits.
 
-    There are three to ten bins, with at least fifteen rows each and on average three of the rarer
-    class. Equal predictions share a bin.
+    There are three to ten bins, with at least fifteen rows each and on average three of
+    the rarer class. Equal predictions share a bin.
     """
     few = int(min(positive.sum(), (~positive).sum()))
     wanted = int(np.clip(min(predicted.size // 15, few // 3), 3, 10))
-    edges = np.unique(np.quantile(predicted, np.linspace(0, 1, wanted + 1)[1:-1], method="lower"))
+    edges = np.unique(
+        np.quantile(predicted, np.linspace(0, 1, wanted + 1)[1:-1], method="lower")
+    )
     place = np.searchsorted(edges, predicted, side="left")
     rows = np.bincount(place)
     held = rows > 0
@@ -163,7 +173,9 @@ def calibration_bins(predicted: Array, positive: Mask) -> CalibrationBins:
     return CalibrationBins(means, rows[held], positives, low, high)
 
 
-def fit_logistic(scores: Array, positive: Mask, weight: Array | None = None) -> tuple[float, float]:
+def fit_logistic(
+    scores: Array, positive: Mask, weight: Array | None = None
+) -> tuple[float, float]:
     """Slope and intercept of the logistic regression of a class on one score.
 
     Parameters
@@ -174,9 +186,12 @@ def fit_logistic(scores: Array, positive: Mask, weight: Array | None = None) -> 
     Returns
     -------
     slope, intercept : float
-        The probability is 1/(1 + exp(−slope·score − intercept)). NaN where no finite fit exists.
+        The probability is 1/(1 + exp(−slope·score − intercept)). NaN where no finite
+        fit exists.
     """
-    (slope,), intercept = logistic_regression(scores[:, None], positive, weight, ridge=0.0)
+    (slope,), intercept = logistic_regression(
+        scores[:, None], positive, weight, ridge=0.0
+    )
     if abs(slope) * scores.std() > 20:  # separated: the slope grows without end
         return np.nan, np.nan
     return float(slope), intercept
@@ -190,30 +205,35 @@ def fit_calibration(
     Parameters
     ----------
     scores : ndarray of shape (n,) or (n, n_rounds)
-        Out-of-fold scores, of each round of cross-validation; NaN where there is none. Rounds are
-        not averaged: a mean of several models separates the classes better than any one of them.
+        Out-of-fold scores, of each round of cross-validation; NaN where there is none.
+        Rounds are not averaged: a mean of several models separates the classes better
+        than any one of them.
     positive : ndarray of bool of shape (n,)
     weight : ndarray of shape (n,), optional
 
     Returns
     -------
     dict
-        ``slope`` and ``intercept``; ``n_positive`` and ``n_negative``, the number of rows used; and
-        ``prevalence``, the share of positives among them.
+        ``slope`` and ``intercept``; ``n_positive`` and ``n_negative``, the number of
+        rows used; and ``prevalence``, the share of positives among them.
     is_reversed : bool
-        True if the slope was not positive. Rows would then lose their order, so the slope is
-        replaced by a small one: all rows have about the share of positives as probability.
+        True if the slope was not positive. Rows would then lose their order, so the
+        slope is replaced by a small one: all rows have about the share of positives as
+        probability.
     """
     scores = np.asarray(scores, np.float64).reshape(positive.size, -1)
     known = ~np.isnan(scores)
     used = known.any(axis=1) & (True if weight is None else weight > 0)
-    n_positive, n_negative = (int(np.count_nonzero(used & side)) for side in (positive, ~positive))
+    n_positive, n_negative = (
+        int(np.count_nonzero(used & side)) for side in (positive, ~positive)
+    )
     rows, rounds = np.nonzero(known)
     values = scores[rows, rounds]
     target = positive[rows]
     share = None if weight is None else weight[rows]
-    # Next to no ridge: it keeps the slope finite where the score separates the classes, and unlike
-    # Platt's targets it does not depend on how many rows a weight stands for.
+    # Next to no ridge: it keeps the slope finite where the score separates the classes,
+    # and unlike Platt's targets it does not depend on how many rows a weight stands
+    # for.
     (slope,), intercept = logistic_regression(
         values[:, None], target, share, ridge=CALIBRATION_RIDGE
     )

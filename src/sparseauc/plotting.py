@@ -23,8 +23,8 @@ from .utils.optional import import_optional
 
 __all__ = ["AUCPathDisplay", "ROCBandDisplay"]
 
-# Okabe and Ito's colours, told apart by readers with any kind of colour vision; yellow, too pale
-# for a line, is left out, and black is that of text.
+# Okabe and Ito's colours, told apart by readers with any kind of colour vision; yellow,
+# too pale for a line, is left out, and black is that of text.
 TEXT = "#1f2328"
 QUIET = "#5b6169"
 PALE = "#cccac4"
@@ -36,10 +36,11 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", TEX
 class AUCPathDisplay:
     """Validation AUC against the number of columns.
 
-    Use :meth:`from_estimator` or :meth:`from_cv_results`. The line is the mean over the folds, at
-    each k with its best ridge; the band is ± one standard error. The k with the highest mean and
-    the chosen k are marked; the dotted line lies one standard error below the highest mean. If
-    several budgets were tried, the x-axis is the budget instead of k.
+    Use :meth:`from_estimator` or :meth:`from_cv_results`. The line is the mean over the
+    folds, at each k with its best ridge; the band is ± one standard error. The k with
+    the highest mean and the chosen k are marked; the dotted line lies one standard
+    error below the highest mean. If several budgets were tried, the x-axis is the
+    budget instead of k.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ class AUCPathDisplay:
     chosen : float, optional
         The k, or budget, that the fit chose.
     chosen_auc : float, optional
-        Its mean validation AUC, which is below the line if the fit chose another ridge than the
-        best for this k; the line's by default.
+        Its mean validation AUC, which is below the line if the fit chose another ridge
+        than the best for this k; the line's by default.
     name : str, optional
         Name of the line in the legend.
     along : {"k", "budget"}, default="k"
@@ -129,11 +130,11 @@ class AUCPathDisplay:
         Parameters
         ----------
         cv_results : mapping of str to array
-            With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV`` and
-            ``GridSearchCV`` over ``k`` have them.
+            With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV``
+            and ``GridSearchCV`` over ``k`` have them.
         repeats : float, default=1.0
-            How often each row was validated. Repeats use the same rows again and do not make the
-            standard error smaller.
+            How often each row was validated. Repeats use the same rows again and do not
+            make the standard error smaller.
         chosen, chosen_auc, name, measure : optional
             See :class:`AUCPathDisplay`.
         **kwargs
@@ -178,14 +179,21 @@ class AUCPathDisplay:
             ks, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0
         )
         best = int(np.argmax(mean))
-        ax.axhline(mean[best] - error[best], color=colour, linestyle=":", linewidth=1, zorder=1)
+        ax.axhline(
+            mean[best] - error[best], color=colour, linestyle=":", linewidth=1, zorder=1
+        )
         called = "k = {:g}" if self.along == "k" else "budget {:g}"
         self.points_ = {}
         # Filled within hollow, so that both are seen where they coincide.
         mark = {"linestyle": "none", "marker": "o", "color": colour, "zorder": 3}
         label = f"{prefix}best: {called.format(ks[best])}"
         (self.points_["best"],) = ax.plot(
-            ks[best], mean[best], **mark, markerfacecolor=BACKGROUND, markersize=9, label=label
+            ks[best],
+            mean[best],
+            **mark,
+            markerfacecolor=BACKGROUND,
+            markersize=9,
+            label=label,
         )
         if self.chosen is not None:
             line = mean[np.searchsorted(ks, self.chosen)]
@@ -236,18 +244,20 @@ class ROCBandDisplay:
 
     Notes
     -----
-    Both bands have at least the stated coverage, for any continuous scores and any number of rows.
-    Let c be the threshold with false positive rate t. The number of negatives above c bounds c by
-    two negative scores; the numbers of positives above these bound the true positive rate at t. The
-    classes are independent, so each takes the square root of the level.
+    Both bands have at least the stated coverage, for any continuous scores and any
+    number of rows. Let c be the threshold with false positive rate t. The number of
+    negatives above c bounds c by two negative scores; the numbers of positives above
+    these bound the true positive rate at t. The classes are independent, so each takes
+    the square root of the level.
 
-    *Pointwise*: the number of negatives above c is binomial, and the limits for the positives are
-    those of Clopper and Pearson.
+    *Pointwise*: the number of negatives above c is binomial, and the limits for the
+    positives are those of Clopper and Pearson.
 
-    *Simultaneous*: both distribution functions lie everywhere within Massart's bound √(log(2/a)/2n)
-    of the empirical ones, so the whole true curve lies in the band.
+    *Simultaneous*: both distribution functions lie everywhere within Massart's bound
+    √(log(2/a)/2n) of the empirical ones, so the whole true curve lies in the band.
 
-    Use rows that were not used for fitting: otherwise curve, band and interval are optimistic.
+    Use rows that were not used for fitting: otherwise curve, band and interval are
+    optimistic.
 
     Examples
     --------
@@ -272,7 +282,9 @@ class ROCBandDisplay:
     name: str | None = None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: npt.ArrayLike, **kwargs: Any
+    ) -> Self:
         """Draw the curve of the scores of rows by a fitted classifier.
 
         Parameters
@@ -311,8 +323,8 @@ class ROCBandDisplay:
         confidence : float, default=0.95
             Level of band and interval.
         interval : pair of float, optional
-            Interval of the AUC in the legend, such as that of nested cross-validation. DeLong's by
-            default.
+            Interval of the AUC in the legend, such as that of nested cross-validation.
+            DeLong's by default.
         name : str, optional
             Name of the curve in the legend.
         ax : matplotlib Axes, optional
@@ -321,9 +333,13 @@ class ROCBandDisplay:
             Passed to matplotlib's ``plot`` for the curve.
         """
         if band not in ("pointwise", "simultaneous"):
-            raise InputError(f"band must be 'pointwise' or 'simultaneous', got {band!r}")
+            raise InputError(
+                f"band must be 'pointwise' or 'simultaneous', got {band!r}"
+            )
         if not 0.0 < confidence < 1.0:
-            raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+            raise InputError(
+                f"confidence must lie strictly between 0 and 1, got {confidence}"
+            )
         area = auc(y_true, y_score)  # which checks both
         labels = np.asarray(y_true)
         scores = np.asarray(y_score, np.float64)
@@ -383,7 +399,8 @@ class ROCBandDisplay:
 def _one_panel(ax: Any, *, square: bool = False) -> Any:
     """Return the Axes given, or those of a new figure."""
     if ax is None:
-        # Only a new figure needs pyplot, which sets up a window system where there is one.
+        # Only a new figure needs pyplot, which sets up a window system where there is
+        # one.
         plt = import_optional("matplotlib.pyplot", "a display")
         width, height = plt.rcParams["figure.figsize"]
         size = (height, height) if square else (width, height)

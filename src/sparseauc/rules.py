@@ -1,10 +1,11 @@
 """Rules that choose one of the models that cross-validation has judged.
 
-A rule is a callable ``rule(cv_results) -> index``, as ``GridSearchCV(refit=rule)`` takes one too.
-Both rules here choose the fewest columns whose mean AUC is close enough to the highest. So no
-shorter list that was tried can have a higher mean AUC than the one chosen. Of several budgets
-(``param_budget``) they choose the smallest, and then the fewest columns. Where the rarer class has
-few rows, ``smooth_test_score`` takes the place of the mean AUC.
+A rule is a callable ``rule(cv_results) -> index``, as ``GridSearchCV(refit=rule)``
+takes one too. Both rules here choose the fewest columns whose mean AUC is close enough
+to the highest. So no shorter list that was tried can have a higher mean AUC than the
+one chosen. Of several budgets (``param_budget``) they choose the smallest, and then the
+fewest columns. Where the rarer class has few rows, ``smooth_test_score`` takes the
+place of the mean AUC.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,14 +32,14 @@ def best(cv_results: Mapping[str, Any]) -> int:
     Parameters
     ----------
     cv_results : mapping of str to array
-        With ``param_k`` and ``mean_test_score``, as ``SparseAUCClassifierCV`` and ``GridSearchCV``
-        over ``k`` have them.
+        With ``param_k`` and ``mean_test_score``, as ``SparseAUCClassifierCV`` and
+        ``GridSearchCV`` over ``k`` have them.
 
     Returns
     -------
     int
-        Index of the model; of several with as many columns that of the highest mean, the first of
-        equals.
+        Index of the model; of several with as many columns that of the highest mean,
+        the first of equals.
 
     Examples
     --------
@@ -52,13 +53,14 @@ def best(cv_results: Mapping[str, Any]) -> int:
 def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     """Choose the fewest columns whose mean AUC is within one standard error of the highest.
 
-    Within 0.005 where that is more: where nearly all pairs are ranked right, the standard error is
-    next to nothing, and many columns would be paid for it.
+    Within 0.005 where that is more: where nearly all pairs are ranked right, the
+    standard error is next to nothing, and many columns would be paid for it.
 
     Parameters
     ----------
     cv_results : mapping of str to array
-        As for :func:`best`, with ``standard_error_test_score`` or else ``split0_test_score`` ….
+        As for :func:`best`, with ``standard_error_test_score`` or else
+        ``split0_test_score`` ….
 
     Returns
     -------
@@ -72,7 +74,9 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     >>> one_standard_error({**results, "standard_error_test_score": [0.1, 0.03, 0.02]})
     1
     """
-    return _fewest_columns(cv_results, np.maximum(SHORT_TOLERANCE, _standard_errors(cv_results)))
+    return _fewest_columns(
+        cv_results, np.maximum(SHORT_TOLERANCE, _standard_errors(cv_results))
+    )
 
 
 RULES: dict[str, Rule] = {"best": best, "1se": one_standard_error}
@@ -81,9 +85,10 @@ RULES: dict[str, Rule] = {"best": best, "1se": one_standard_error}
 def smooth_over_lengths(cv_results: Mapping[str, Any], times: int = 1) -> Any:
     """Mean scores averaged with those of one column less and one more, which count half as much.
 
-    With few rows of a class a single mean may be high by chance; its neighbours, whose lists differ
-    in a column, are high too if it is not. Models are in the order of their lengths. ``times`` says
-    how often this is done, each time with what was found before.
+    With few rows of a class a single mean may be high by chance; its neighbours, whose
+    lists differ in a column, are high too if it is not. Models are in the order of
+    their lengths. ``times`` says how often this is done, each time with what was found
+    before.
     """
     mean = np.asarray(cv_results["mean_test_score"], np.float64)
     by_budget = "param_budget" in cv_results
@@ -114,17 +119,22 @@ def choose(rule: str | Rule, cv_results: Mapping[str, Any]) -> int:
 
 
 def score_by_others(
-    rule: str | Rule, tried: Sequence[Mapping[str, Any]], repeats: float, smoothing: int = 0
+    rule: str | Rule,
+    tried: Sequence[Mapping[str, Any]],
+    repeats: float,
+    smoothing: int = 0,
 ) -> tuple[float, float]:
     """Mean AUC of every fold by the model that the other folds choose, and its standard error.
 
-    Of each ``cv_results`` that was tried the rule chooses a model, and of these the highest mean
-    AUC does. The score of a model that was chosen as the best of many is too good. Here the rows
-    that judge have no part in the choice, though they had in training the models of other folds.
+    Of each ``cv_results`` that was tried the rule chooses a model, and of these the
+    highest mean AUC does. The score of a model that was chosen as the best of many is
+    too good. Here the rows that judge have no part in the choice, though they had in
+    training the models of other folds.
     """
     each = [_split_scores(cv_results) for cv_results in tried]
     n_splits = len(each[0])
-    # Folds of other repeats validate the same rows: only those of the same repeat may choose.
+    # Folds of other repeats validate the same rows: only those of the same repeat may
+    # choose.
     size = n_splits / repeats
     size = int(size) if size % 1 == 0 and size >= 3 else n_splits
     if n_splits < 3:
@@ -149,25 +159,30 @@ def score_by_others(
     return float(np.mean(found)), float(fold_standard_error(found, repeats))
 
 
-def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[str, float]]:
+def auc_by_k(
+    cv_results: Mapping[str, Any], repeats: float = 1.0
+) -> list[dict[str, float]]:
     """Mean validation AUC at every k, or every budget, with the best other parameters for it.
 
     Parameters
     ----------
     cv_results : mapping of str to array
         With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV`` and
-        ``GridSearchCV`` over ``k`` have them; with ``param_budget`` where budgets were tried.
+        ``GridSearchCV`` over ``k`` have them; with ``param_budget`` where budgets were
+        tried.
     repeats : float, default=1.0
         How often each row was validated, as for ``fold_standard_error``.
 
     Returns
     -------
     list of dict
-        For each k, or each of several budgets, ascending: ``k``, ``auc``, ``standard_error`` and,
-        where these were searched too, ``budget`` and ``alpha``.
+        For each k, or each of several budgets, ascending: ``k``, ``auc``,
+        ``standard_error`` and, where these were searched too, ``budget`` and ``alpha``.
     """
     if "param_k" not in cv_results or "split0_test_score" not in cv_results:
-        raise InputError("cv_results needs 'param_k' and 'split0_test_score', 'split1_…'")
+        raise InputError(
+            "cv_results needs 'param_k' and 'split0_test_score', 'split1_…'"
+        )
     scores = _split_scores(cv_results)
     mean = scores.mean(axis=0)
     error = fold_standard_error(scores, repeats)
@@ -190,10 +205,12 @@ def auc_by_k(cv_results: Mapping[str, Any], repeats: float = 1.0) -> list[dict[s
 def _fewest_columns(cv_results: Mapping[str, Any], below: Any) -> int:
     """Index of the model with the fewest columns that is no further below the highest mean.
 
-    Means are smooth ones where the rarer class has few rows. ``below`` is a number, or one for each
-    model, of which that of the highest mean counts.
+    Means are smooth ones where the rarer class has few rows. ``below`` is a number, or
+    one for each model, of which that of the highest mean counts.
     """
-    name = "smooth_test_score" if "smooth_test_score" in cv_results else "mean_test_score"
+    name = (
+        "smooth_test_score" if "smooth_test_score" in cv_results else "mean_test_score"
+    )
     mean = np.asarray(cv_results[name], np.float64)
     least = mean.max() - np.broadcast_to(below, mean.shape)[np.argmax(mean)]
     fewest = np.ones(mean.size, np.bool_)

@@ -1,8 +1,8 @@
 """Strata: sites, batches, donors or matched sets, within which alone rows are compared.
 
-Where the level of a column, or the share of positives, differs between strata, comparing rows of
-two of them rewards columns that tell strata apart. Each stratum with both classes counts by its
-share: of all pairs within strata, or the same for each.
+Where the level of a column, or the share of positives, differs between strata,
+comparing rows of two of them rewards columns that tell strata apart. Each stratum with
+both classes counts by its share: of all pairs within strata, or the same for each.
 """
 
 import warnings
@@ -52,7 +52,10 @@ class Strata:
         values = label_rows(labels, n_rows, "strata")
         _check_none_missing(values)
         if values.dtype.kind == "O":
-            number = {name: at for at, name in enumerate(sorted(set(values.tolist()), key=str))}
+            number = {
+                name: at
+                for at, name in enumerate(sorted(set(values.tolist()), key=str))
+            }
             names = list(number)
             code = np.array([number[name] for name in values.tolist()], np.int64)
         else:
@@ -117,13 +120,19 @@ class Strata:
         """Share of each stratum, 1 in all, given the weight of both classes in each, (2, n)."""
         return pair_shares(class_weights, self.weighting)
 
-    def split_parts(self, part: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.integer[Any]]:
+    def split_parts(
+        self, part: npt.NDArray[np.integer[Any]]
+    ) -> npt.NDArray[np.integer[Any]]:
         """Split parts of the rows by stratum: each into as many as there are strata."""
         inside = (part >= 0) & (self.code >= 0)
-        return np.where(inside, part * np.int64(len(self)) + self.code, -1).astype(np.int32)
+        return np.where(inside, part * np.int64(len(self)) + self.code, -1).astype(
+            np.int32
+        )
 
 
-def class_weights(code: Indices, size: int, positive: Mask, weight: Array | None) -> Array:
+def class_weights(
+    code: Indices, size: int, positive: Mask, weight: Array | None
+) -> Array:
     """Weight of the positives and of the negatives of each number, of shape (2, size)."""
     rows = np.flatnonzero(code >= 0)
     cell = code[rows] + size * ~positive[rows]
@@ -144,10 +153,15 @@ def pair_shares(class_weights: Array, weighting: Weighting) -> Array:
 def sum_variance(parts: Array, first: Mask, groups: Indices | None = None) -> float:
     """Estimate the variance of the sum of what rows add to a measure, whose mean is zero.
 
-    Rows of two classes are drawn apart, ``first`` being one of them. Related rows, those with the
-    same number in ``groups``, are drawn together: their sums are independent (Obuchowski, 1997).
+    Rows of two classes are drawn apart, ``first`` being one of them. Related rows,
+    those with the same number in ``groups``, are drawn together: their sums are
+    independent (Obuchowski, 1997).
     """
-    unit = np.arange(parts.size) if groups is None else np.unique(groups, return_inverse=True)[1]
+    unit = (
+        np.arange(parts.size)
+        if groups is None
+        else np.unique(groups, return_inverse=True)[1]
+    )
     n_units = int(unit.max(initial=-1)) + 1
     sums = []
     variance = 0.0
@@ -166,7 +180,9 @@ def _unbiased(n: int) -> float:
 def check_weighting(weighting: Weighting, strata: Any) -> None:
     """Refuse weights of strata that are unknown, or have nothing to weigh."""
     if weighting not in ("pairs", "equal"):
-        raise InputError(f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}")
+        raise InputError(
+            f"stratum_weights must be 'pairs' or 'equal', got {weighting!r}"
+        )
     if strata is None and weighting != "pairs":
         raise InputError(f"stratum_weights={weighting!r} has no effect without strata")
 

@@ -7,7 +7,9 @@ import threading
 from typing import Any
 
 _interrupts: list[int] = []
-_PAUSE = 2.0  # seconds after which an interrupt that did not end the command is raised again
+_PAUSE = (
+    2.0  # seconds after which an interrupt that did not end the command is raised again
+)
 
 
 def main() -> None:
@@ -25,15 +27,17 @@ def main() -> None:
         print("Error: interrupted, nothing was written", file=sys.stderr)
         sys.exit(130)
     finally:
-        if _interrupts:  # the work is left; a further interrupt ends the process at once
+        if (
+            _interrupts
+        ):  # the work is left; a further interrupt ends the process at once
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _interrupt(number: int, frame: Any) -> None:
     """Note an interrupt and raise it, again and again until the command ends.
 
-    Python gives it another type where a class is made, and a library may drop it, as Numba does
-    while it compiles.
+    Python gives it another type where a class is made, and a library may drop it, as
+    Numba does while it compiles.
     """
     _interrupts.append(number)
     _raise_after(_PAUSE)

@@ -33,7 +33,8 @@ def make_card(
     model : SparseLinearClassifier, SparseConcordance or SparseConcordanceCV
         Fitted.
     names : sequence of str, optional
-        Names of the columns of X. By default those that the model was fitted with, or x0, x1, ….
+        Names of the columns of X. By default those that the model was fitted with, or
+        x0, x1, ….
     types : mapping of str to ColumnType, optional
         Column types in training; only those of chosen columns are kept.
     classes : (str, str), optional
@@ -99,7 +100,9 @@ def names_of(model: Any, names: Sequence[str] | None = None) -> list[str]:
         numbered = [f"x{j}" for j in range(model.n_features_in_)]
         names = getattr(model, "feature_names_in_", numbered)
     if len(names) != model.n_features_in_:
-        raise ValueError(f"names has {len(names)} columns, the model has {model.n_features_in_}")
+        raise ValueError(
+            f"names has {len(names)} columns, the model has {model.n_features_in_}"
+        )
     return [str(name) for name in names]
 
 
@@ -107,13 +110,16 @@ def _refuse_surrogates(names: Iterable[str]) -> None:
     """Refuse names that are not valid Unicode, which no file can hold."""
     for name in names:
         if any("\ud800" <= character <= "\udfff" for character in name):
-            raise ValueError(f"{name!r} is not valid Unicode and cannot be written: rename it")
+            raise ValueError(
+                f"{name!r} is not valid Unicode and cannot be written: rename it"
+            )
 
 
 def limits_on_card(classifier: Any, names: Any) -> dict[str, Any]:
     """Limits on the list of a fitted classifier, by column name, as JSON; empty without any.
 
-    ``not_included`` are the columns of ``always_include`` that could not be on the list.
+    ``not_included`` are the columns of ``always_include`` that could not be on the
+    list.
     """
     limits = getattr(classifier, "limits", None)
     if limits is None:

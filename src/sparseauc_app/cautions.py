@@ -14,7 +14,8 @@ SOME_ROWS = 50
 FEW_ROWS = 20
 # Selection frequency below which a column is unstable.
 UNSTABLE = 0.5
-# Drop of the AUC from training rows to nested cross-validation that indicates overfitting.
+# Drop of the AUC from training rows to nested cross-validation that indicates
+# overfitting.
 LARGE_FALL = 0.1
 # AUC of nested cross-validation above which a leak is likely.
 TOO_GOOD = 0.99
@@ -31,8 +32,8 @@ def find_cautions(
 ) -> list[str]:
     """Return reasons not to rely on a result, as sentences, the most serious first.
 
-    ``about`` is what ``FitResult.summary`` has, and ``copies`` has for each chosen column its
-    near copies and their correlation.
+    ``about`` is what ``FitResult.summary`` has, and ``copies`` has for each chosen
+    column its near copies and their correlation.
     """
     return [
         *_check_ranking(about),
@@ -43,7 +44,9 @@ def find_cautions(
     ]
 
 
-def warn_of_chance(auc: Mapping[str, Any], what: str, measure: str = "AUC") -> Iterator[str]:
+def warn_of_chance(
+    auc: Mapping[str, Any], what: str, measure: str = "AUC"
+) -> Iterator[str]:
     """Warn if an AUC or C may be chance, or is below it; ``what`` is a list or a model."""
     interval = (
         f"The {100 * auc['confidence']:g} % CI of the {measure}, {auc['low']:.2f} to "
@@ -52,7 +55,9 @@ def warn_of_chance(auc: Mapping[str, Any], what: str, measure: str = "AUC") -> I
     if auc["high"] < 0.5:
         turned = "negatives above positives. Check which label is positive, and"
         if measure == "C":
-            turned = "later events above earlier ones. Check which value is the event, and"
+            turned = (
+                "later events above earlier ones. Check which value is the event, and"
+            )
         yield (
             f"{interval} is below 0.5: the {what} ranks the wrong way round, {turned} the sign and "
             "unit of the columns."
@@ -161,8 +166,14 @@ def _check_columns(about: Mapping[str, Any], copies: Copies) -> Iterator[str]:
             f"Columns that differ only in scale: {listed(sorted(same))}. They carry the same "
             "information; keep one."
         )
-    gaps = {str(one["column"]): missing_share(about, str(one["column"])) for one in chosen}
-    holes = [f"{name!r} ({percent(share)})" for name, share in gaps.items() if share > MANY_MISSING]
+    gaps = {
+        str(one["column"]): missing_share(about, str(one["column"])) for one in chosen
+    }
+    holes = [
+        f"{name!r} ({percent(share)})"
+        for name, share in gaps.items()
+        if share > MANY_MISSING
+    ]
     if holes and about["imputation"] is not None:
         yield (
             f"Chosen columns with many missing values, which were imputed: {', '.join(holes)}. If "

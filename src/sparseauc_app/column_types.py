@@ -48,7 +48,8 @@ class FollowUp:
     time : str
         Column of the times.
     event : str
-        Value of the outcome column of rows that had the event then; others are censored.
+        Value of the outcome column of rows that had the event then; others are
+        censored.
     horizon : float
         Time until which risks are given.
     binary : bool

@@ -39,8 +39,8 @@ class MethodResult:
     columns : float
         Median number of columns used; all of them by models without coefficients.
     difference, difference_error, pvalue : float, optional
-        AUC minus that of the first method, its standard error and the p-value of a paired test
-        (both without strata).
+        AUC minus that of the first method, its standard error and the p-value of a
+        paired test (both without strata).
     scores : ndarray of shape (n,)
         Out of fold, in units of the distance of the classes in training, zero midway.
     seconds : float
@@ -85,8 +85,8 @@ def compare_methods(
     ----------
     table : Table
     methods : sequence of str, default=the usual ones that are installed
-        Of ``all_methods``, or of ``methods_of_times``. The first is what the others are compared
-        with.
+        Of ``all_methods``, or of ``methods_of_times``. The first is what the others are
+        compared with.
     folds : int, default=5
         Outer folds; fewer if a class has fewer rows or groups.
     progress : callable, optional
@@ -108,11 +108,15 @@ def compare_methods(
     else:
         splits = outer_splits(table, folds, 0)
     if not splits:
-        raise DataError("--strata: some folds would have no stratum with rows of both classes")
+        raise DataError(
+            "--strata: some folds would have no stratum with rows of both classes"
+        )
     results: list[MethodResult] = []
     for place, name in enumerate(methods):
 
-        def fit_fold(fold: int, train: Rows, name: str = name, place: int = place) -> Any:
+        def fit_fold(
+            fold: int, train: Rows, name: str = name, place: int = place
+        ) -> Any:
             steps = len(methods) * len(splits)
             stage = f"{name}, fold {fold + 1} of {len(splits)}"
             progress(stage, place * len(splits) + fold, steps)
@@ -120,7 +124,9 @@ def compare_methods(
 
         started = time.perf_counter()
         judged = score_folds(table, splits, fit_fold)
-        results.append(judge_method(name, table, judged, results[0] if results else None))
+        results.append(
+            judge_method(name, table, judged, results[0] if results else None)
+        )
         results[-1].seconds = time.perf_counter() - started
     return results
 
@@ -139,7 +145,9 @@ def judge_method(
         auc=interval.auc,
         low=interval.low,
         high=interval.high,
-        fold_auc=float(np.mean(judged.fold_aucs[known])) if known.any() else float("nan"),
+        fold_auc=float(np.mean(judged.fold_aucs[known]))
+        if known.any()
+        else float("nan"),
         columns=float(np.median([len(used) for used in used_columns])),
         scores=judged.scores,
     )
@@ -164,7 +172,9 @@ def fit_method(method: Method, table: Table, train: Rows, seed: int) -> Any:
                 if table.groups is not None:
                     model.set_params(cv=split_rows(table, train, 5, 1000 + seed))
                 y = table.outcome.y
-                return fit_rows(model, table.X, y, train, groups=table.groups, **table.known())
+                return fit_rows(
+                    model, table.X, y, train, groups=table.groups, **table.known()
+                )
             splits = split_rows(table, train, 5, 1000 + seed)
             X = _safe_indexing(table.X, train)
             outcome = table.outcome.take(train)

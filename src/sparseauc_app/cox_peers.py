@@ -23,7 +23,9 @@ class CoxPeer(BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit coefficients; where the optimiser fails they are 0, and ``converged_`` is False."""
-        models = import_optional("sksurv.linear_model", f"{self.penalty}-penalised Cox regression")
+        models = import_optional(
+            "sksurv.linear_model", f"{self.penalty}-penalised Cox regression"
+        )
         target = Times(SurvivalTimes.from_target(y, needs_events=False)).y
         dense = X.toarray() if hasattr(X, "toarray") else X
         if self.penalty == "l1":
@@ -35,7 +37,9 @@ class CoxPeer(BaseEstimator):
             self.coef_ = np.reshape(model.fit(dense, target).coef_, (1, -1))
         except (ArithmeticError, ValueError) as error:
             # A wrong table raises a ValueError too.
-            if not isinstance(error, ArithmeticError | LinAlgError) and _NOWHERE not in str(error):
+            if not isinstance(
+                error, ArithmeticError | LinAlgError
+            ) and _NOWHERE not in str(error):
                 raise
             self.coef_ = np.zeros((1, dense.shape[1]))
             self.converged_ = False

@@ -36,7 +36,8 @@ class ValidatedFit:
     Attributes
     ----------
     table : Table
-        The training data: X, y (1 is positive), column names, labels, groups, missing values.
+        The training data: X, y (1 is positive), column names, labels, groups, missing
+        values.
     settings : dict
         Settings of the fit: k, alpha, rule, seed and so on.
     model : SparseLinearClassifier or concordance model
@@ -44,8 +45,9 @@ class ValidatedFit:
     training_scores : ndarray of shape (n,)
         Scores of the training rows by the final model (optimistic).
     nested : NestedScores, optional
-        Nested cross-validation: out-of-fold scores, scaled so that the class means of the training
-        rows are ±0.5; the AUC of each fold, and the pooled AUC with its interval.
+        Nested cross-validation: out-of-fold scores, scaled so that the class means of
+        the training rows are ±0.5; the AUC of each fold, and the pooled AUC with its
+        interval.
     stability : StabilityResult, optional
         How often each column is chosen from half of the rows.
     points : PointScore, optional
@@ -76,8 +78,9 @@ class FitResult(ValidatedFit):
     Attributes
     ----------
     columns : pandas.DataFrame
-        The chosen columns, from :func:`~sparseauc.selection.table.column_table`: rank, column,
-        coefficient, standardised, auc, direction and, with ``stability``, frequency.
+        The chosen columns, from :func:`~sparseauc.selection.table.column_table`: rank,
+        column, coefficient, standardised, auc, direction and, with ``stability``,
+        frequency.
     training_auc : AUCInterval
         AUC of the training scores (optimistic), within strata where there are any.
     out_of_fold_scores : ndarray of shape (n,), optional
@@ -85,10 +88,11 @@ class FitResult(ValidatedFit):
     strata_results : list of GroupResult
         The AUC of nested cross-validation within each stratum, and fold.
     operating_points : list of OperatingPoint
-        The usual thresholds, evaluated on the out-of-fold scores; none without them, for times to
-        event, and for rows with weights.
+        The usual thresholds, evaluated on the out-of-fold scores; none without them,
+        for times to event, and for rows with weights.
     card : ScoreCard
-        The model as its file has it. ``card.summary`` is what ``sparseauc fit --json`` prints.
+        The model as its file has it. ``card.summary`` is what ``sparseauc fit --json``
+        prints.
     """
 
     columns: pd.DataFrame
@@ -125,7 +129,9 @@ class FitResult(ValidatedFit):
         return list(self.summary["warnings"])
 
 
-def describe_fit(fit: ValidatedFit, warnings: Sequence[str], seconds: float) -> FitResult:
+def describe_fit(
+    fit: ValidatedFit, warnings: Sequence[str], seconds: float
+) -> FitResult:
     """Compute what is told of a fit.
 
     Parameters
@@ -161,7 +167,9 @@ def describe_fit(fit: ValidatedFit, warnings: Sequence[str], seconds: float) -> 
         "auc": _describe_auc(fit),
         "training_auc": training_auc.auc,
         "operating_points": [point.as_dict() for point in points],
-        "chosen": columns.astype(object).where(columns.notna(), None).to_dict(orient="records"),
+        "chosen": columns.astype(object)
+        .where(columns.notna(), None)
+        .to_dict(orient="records"),
         "stability_pairs": None if fit.stability is None else fit.stability.n_pairs,
         "points": None if fit.points is None else fit.points.as_dict(),
         "settings": dict(fit.settings),
@@ -201,7 +209,9 @@ def _list_columns(fit: ValidatedFit) -> pd.DataFrame:
     return columns.assign(kind=[fit.model.encodings_[j].kind for j in places])
 
 
-def _find_near_copies(fit: ValidatedFit, columns: pd.DataFrame) -> list[list[tuple[str, float]]]:
+def _find_near_copies(
+    fit: ValidatedFit, columns: pd.DataFrame
+) -> list[list[tuple[str, float]]]:
     """Name for each chosen column others that nearly copy it, with their correlations."""
     names = list(fit.table.names)
     places = [names.index(str(name)) for name in columns["column"]]
@@ -214,7 +224,7 @@ def _find_near_copies(fit: ValidatedFit, columns: pd.DataFrame) -> list[list[tup
     ]
 
 
-# ------------------------------------------------------------------------------------- thresholds
+# --------------------------------------------------------------------------- thresholds
 
 
 def _on_scale_of_card(fit: ValidatedFit, scores: Floats | None) -> Array | None:
@@ -228,7 +238,8 @@ def _on_scale_of_card(fit: ValidatedFit, scores: Floats | None) -> Array | None:
     if fit.points is None:
         return exact
     totals: Array = (exact - fit.points.intercept) / fit.points.slope
-    # Those of the model's own points are whole; those of other folds are on their scale.
+    # Those of the model's own points are whole; those of other folds are on their
+    # scale.
     return np.rint(totals)
 
 
@@ -248,16 +259,22 @@ def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[Operating
         risks = expit
         default = float(logit(platt["prevalence"]))
     inflation = variance_inflation(fit.nested.agreement)
-    found = operating_points(fit.table.y, scores, default=default, whole=whole, inflation=inflation)
+    found = operating_points(
+        fit.table.y, scores, default=default, whole=whole, inflation=inflation
+    )
     if risks is None:
         return found
-    return [replace(one, risk=float(risks(one.threshold)), total=whole) for one in found]
+    return [
+        replace(one, risk=float(risks(one.threshold)), total=whole) for one in found
+    ]
 
 
-# ------------------------------------------------------------------------------------ as JSON
+# ------------------------------------------------------------------------------ as JSON
 
 
-def _describe_table(table: Table, strata_results: Sequence[GroupResult]) -> dict[str, Any]:
+def _describe_table(
+    table: Table, strata_results: Sequence[GroupResult]
+) -> dict[str, Any]:
     strata = None
     if table.strata is not None:
         few = len(strata_results) <= _MOST_STRATA

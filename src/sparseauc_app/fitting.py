@@ -52,8 +52,8 @@ class FitSettings:
     rule : {"best", "1se"}
         See :class:`~sparseauc.SparseAUCClassifierCV`.
     limits : Limits
-        Limits on the list, with columns by name. Cross-validation tries smaller budgets too, unless
-        ``k`` or ``max_k`` is given.
+        Limits on the list, with columns by name. Cross-validation tries smaller budgets
+        too, unless ``k`` or ``max_k`` is given.
     points : int, optional
         Round the effects to whole points, up to this for the strongest column.
     folds : int
@@ -64,7 +64,8 @@ class FitSettings:
     jobs : int, optional
         Number of parallel jobs.
     label : str, optional
-        What the outcome is called in reports and exports, such as "death within 30 days".
+        What the outcome is called in reports and exports, such as "death within 30
+        days".
     """
 
     k: int | None = None
@@ -86,7 +87,9 @@ class FitSettings:
 
 
 def fit_table(
-    table: Table, settings: FitSettings | None = None, progress: Progress = lambda *_: None
+    table: Table,
+    settings: FitSettings | None = None,
+    progress: Progress = lambda *_: None,
 ) -> FitResult:
     """Choose columns, fit them, and validate the result.
 
@@ -108,7 +111,11 @@ def fit_table(
     """
     settings = FitSettings() if settings is None else settings
     started = time.perf_counter()
-    splits = [] if settings.folds == 0 else outer_splits(table, settings.folds, settings.seed)
+    splits = (
+        []
+        if settings.folds == 0
+        else outer_splits(table, settings.folds, settings.seed)
+    )
     # Warnings of the estimators are shown once, however many folds raise them.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -126,7 +133,14 @@ def fit_table(
                 return _fit_model(table, settings, rows, tell)[0]
 
             fit = validate_fit(
-                table, model, fit_again, settings, splits, progress, points, n_steps=len(steps)
+                table,
+                model,
+                fit_again,
+                settings,
+                splits,
+                progress,
+                points,
+                n_steps=len(steps),
             )
         except InputError as error:
             raise DataError(str(error)) from error
@@ -158,9 +172,11 @@ def validate_fit(
     ----------
     table : Table
     model : SparseLinearClassifier or concordance model
-        Without probabilities, a copy is calibrated by the scores of nested cross-validation.
+        Without probabilities, a copy is calibrated by the scores of nested
+        cross-validation.
     fit : callable
-        Fits the same procedure to some rows of the table, and reports its steps to a function.
+        Fits the same procedure to some rows of the table, and reports its steps to a
+        function.
     settings : FitSettings
     splits : sequence of (ndarray, ndarray)
         Training and test rows of the outer folds; none without nested cross-validation.
@@ -169,7 +185,8 @@ def validate_fit(
     points : PointScore, optional
         The points of the model, if it has any.
     n_steps : int, default=0
-        Steps that the fit to all rows has reported: the fit of a fold takes about as many.
+        Steps that the fit to all rows has reported: the fit of a fold takes about as
+        many.
 
     Returns
     -------
@@ -182,7 +199,9 @@ def validate_fit(
         numbers = itertools.count(1)
 
         def tell(*_: Any) -> None:
-            progress(stage, fold + min(next(numbers), n_steps) / (n_steps + 1), len(splits))
+            progress(
+                stage, fold + min(next(numbers), n_steps) / (n_steps + 1), len(splits)
+            )
 
         return fit(train, tell)
 
@@ -194,9 +213,15 @@ def validate_fit(
     if stability is not None and table.groups is not None:
         notes = (*notes, "selection frequencies ignore groups and are too high")
     scores = np.asarray(scores_by(model, table.X), np.float64)
-    if nested is not None and not hasattr(model, "predict_proba") and table.times is None:
+    if (
+        nested is not None
+        and not hasattr(model, "predict_proba")
+        and table.times is None
+    ):
         # It has no out-of-fold scores of its own.
-        held_out = np.asarray(on_scale_of(scores, table.outcome, nested.scores), np.float64)
+        held_out = np.asarray(
+            on_scale_of(scores, table.outcome, nested.scores), np.float64
+        )
         model = copy(model)
         score_in_log_odds(model, held_out[:, None], table.y == 1, table.weight)
         scores = np.asarray(model.decision_function(table.X), np.float64)
@@ -287,7 +312,9 @@ def _fit_model(
 ) -> tuple[Any, PointScore | None]:
     """Fit a model to some rows, and give points if wanted; folds keep groups together."""
     model = _make_estimator(table, settings, rows, tell)
-    fit_rows(model, table.X, table.outcome.y, rows, groups=table.groups, **table.known())
+    fit_rows(
+        model, table.X, table.outcome.y, rows, groups=table.groups, **table.known()
+    )
     model.set_params(verbose=0)  # nobody is told of steps of the fitted model
     if settings.points is None:
         return model, None

@@ -18,7 +18,8 @@ from .reading import DataError, Table
 
 # With fewer rows without an event, folds need not all have some.
 _LEAST_CENSORED = 10
-# Called with the stage, the steps done, of which one may be done in part, and the steps in all.
+# Called with the stage, the steps done, of which one may be done in part, and the steps
+# in all.
 Progress = Callable[[str, float, int], None]
 
 
@@ -55,7 +56,9 @@ def outer_splits(table: Table, folds: int, seed: int) -> list[Split]:
         splits = split_rows(table, everything, folds, seed)
     for train, _ in splits:
         strata = outcome.take(train).strata
-        if min(_units_by_class(table, train)) < 2 or (strata is not None and not len(strata)):
+        if min(_units_by_class(table, train)) < 2 or (
+            strata is not None and not len(strata)
+        ):
             return []
     return splits
 
@@ -75,10 +78,14 @@ def score_folds(
     return score_out_of_fold(fit, table.X, table.outcome, splits, strata=table.strata)
 
 
-def _split(table: Table, rows: Rows, folds: int, strata: Strata | None, seed: int) -> list[Split]:
+def _split(
+    table: Table, rows: Rows, folds: int, strata: Strata | None, seed: int
+) -> list[Split]:
     groups: Any = None if table.groups is None else table.groups[rows]
     positive = _labels_of(table)[rows]
-    return make_splits(folds, positive, positive, groups, seed, n_repeats=1, strata=strata)
+    return make_splits(
+        folds, positive, positive, groups, seed, n_repeats=1, strata=strata
+    )
 
 
 def _labels_of(table: Table) -> Mask:

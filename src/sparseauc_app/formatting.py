@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from .evaluation.probabilities import CalibrationCheck
 
-# What the columns of a short list are called and how they are written, wherever it is shown.
+# What the columns of a short list are called and how they are written, wherever it is
+# shown.
 HEADINGS = {
     "points": ("points up to", "d"),
     "coefficient": ("coefficient", ".4g"),
@@ -75,7 +76,9 @@ def effects_in_words(lines: Iterable[Mapping[str, Any]]) -> list[str]:
     return [
         f"{line['column']}: {line['effect']}"
         for line in lines
-        if line.get("kind", "line") != "line" and line.get("effect") and "points" not in line
+        if line.get("kind", "line") != "line"
+        and line.get("effect")
+        and "points" not in line
     ]
 
 
@@ -102,14 +105,18 @@ def _above(point: Mapping[str, Any]) -> dict[str, Any]:
     return {**total, "risk\nabove": percent(risk)}
 
 
-def auc_text(interval: AUCInterval | Mapping[str, Any] | None, *, long: bool = False) -> str:
+def auc_text(
+    interval: AUCInterval | Mapping[str, Any] | None, *, long: bool = False
+) -> str:
     """An AUC with its interval: "0.874 (0.842–0.901)", or long "0.874 (95 % CI 0.842 to 0.901)"."""
     if interval is None:
         return "–"
     one = interval if isinstance(interval, Mapping) else asdict(interval)
     low = f"{one['low']:.3f}"
     high = f"{one['high']:.3f}"
-    ends = f"{100 * one['confidence']:g} % CI {low} to {high}" if long else f"{low}–{high}"
+    ends = (
+        f"{100 * one['confidence']:g} % CI {low} to {high}" if long else f"{low}–{high}"
+    )
     return f"{one['auc']:.3f} ({ends})"
 
 
@@ -117,7 +124,9 @@ def rate_text(rate: Mapping[str, float] | None) -> str:
     """A share with its interval, in per cent: "82 (75–88)"."""
     if rate is None:
         return "–"
-    return f"{100 * rate['value']:.0f} ({100 * rate['low']:.0f}–{100 * rate['high']:.0f})"
+    return (
+        f"{100 * rate['value']:.0f} ({100 * rate['low']:.0f}–{100 * rate['high']:.0f})"
+    )
 
 
 def percent(share: float) -> str:
@@ -190,7 +199,9 @@ class Words:
     def __call__(self, block: str, **facts: Any) -> str:
         """Write a text with further facts."""
         template = next(one for one in self._templates if block in one.blocks)
-        text = "".join(template.blocks[block](template.new_context({**self._facts, **facts})))
+        text = "".join(
+            template.blocks[block](template.new_context({**self._facts, **facts}))
+        )
         parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
         return "\n\n".join(part for part in parts if part)
 

@@ -30,16 +30,20 @@ def read_limits(sources: Sequence[str], **given: Any) -> Limits:
     for field, value in limits.given().items():
         # Some columns are left out, after which places are others.
         by_place = field in HEADINGS and not isinstance(value, dict)
-        if by_place or (field in LISTS and not all(isinstance(name, str) for name in value)):
-            raise DataError(f"--limits: {field} has columns by their place: give their names")
+        if by_place or (
+            field in LISTS and not all(isinstance(name, str) for name in value)
+        ):
+            raise DataError(
+                f"--limits: {field} has columns by their place: give their names"
+            )
     return limits
 
 
 def limits_for(table: Table, limits: Limits) -> Limits:
     """Bring limits to the columns of a table.
 
-    They may name more columns than the table has: such as were left out, or with costs and families
-    any others.
+    They may name more columns than the table has: such as were left out, or with costs
+    and families any others.
     """
     _refuse_text(table, limits)
     known = {*table.names}
@@ -47,9 +51,13 @@ def limits_for(table: Table, limits: Limits) -> Limits:
     for field in ("costs", "families", "column_groups", "signs"):
         given = getattr(limits, field)
         if isinstance(given, dict):
-            found[field] = {name: value for name, value in given.items() if name in known}
+            found[field] = {
+                name: value for name, value in given.items() if name in known
+            }
             if field == "signs" or not found[field]:
-                _refuse_unknown([name for name in given if name not in known], table, field)
+                _refuse_unknown(
+                    [name for name in given if name not in known], table, field
+                )
     for field in ("always_include", "exclude"):
         names = getattr(limits, field)
         here = [name for name in names if name in known or isinstance(name, int)]
@@ -70,7 +78,9 @@ def _refuse_text(table: Table, limits: Limits) -> None:
     """Refuse text of more than two levels beside signs and families, which are of numbers."""
     if limits.allow_groups:
         return
-    texts = [table.names[j] for j, levels in table.numbers.levels.items() if len(levels) > 2]
+    texts = [
+        table.names[j] for j, levels in table.numbers.levels.items() if len(levels) > 2
+    ]
     if texts:
         raise DataError(
             "signs and families are of numbers, not of text of more than two levels, such as "

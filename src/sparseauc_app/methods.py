@@ -24,8 +24,8 @@ KS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
 class Method:
     """A model and the grid it is tuned over, empty for one that scales and tunes itself.
 
-    ``needs`` is a module that must be installed for it, and ``usual`` methods are compared unless
-    others are named.
+    ``needs`` is a module that must be installed for it, and ``usual`` methods are
+    compared unless others are named.
     """
 
     key: str
@@ -66,7 +66,9 @@ def list_of_k(outcome: Outcome, k: int, alpha: float = 1.0) -> Any:
     from sparseauc.outcome import Times
 
     make = (
-        sparseauc.SparseConcordance if isinstance(outcome, Times) else sparseauc.SparseAUCClassifier
+        sparseauc.SparseConcordance
+        if isinstance(outcome, Times)
+        else sparseauc.SparseAUCClassifier
     )
     return make(k, alpha)
 
@@ -89,11 +91,16 @@ def l1_logistic(C: float = 1.0, random_state: int = 0) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.utils.fixes import parse_version
 
-    # From 1.8 on l1_ratio says it; before, l1_ratio is ignored unless penalty="elasticnet".
+    # From 1.8 on l1_ratio says it; before, l1_ratio is ignored unless
+    # penalty="elasticnet".
     new = parse_version(sklearn.__version__) >= parse_version("1.8")
     penalty: dict[str, Any] = {"l1_ratio": 1.0} if new else {"penalty": "l1"}
     return LogisticRegression(
-        C=C, solver="liblinear", class_weight="balanced", random_state=random_state, **penalty
+        C=C,
+        solver="liblinear",
+        class_weight="balanced",
+        random_state=random_state,
+        **penalty,
     )
 
 
@@ -185,9 +192,12 @@ _OWN: Mapping[str, Method] = {
 def all_methods() -> Mapping[str, Method]:
     """Return the methods by name: those above, then those that installed packages add.
 
-    A package adds methods by the entry point ``sparseauc.methods``, as the paper's does.
+    A package adds methods by the entry point ``sparseauc.methods``, as the paper's
+    does.
     """
-    added = [one for point in entry_points(group="sparseauc.methods") for one in point.load()]
+    added = [
+        one for point in entry_points(group="sparseauc.methods") for one in point.load()
+    ]
     return {**_OWN, **{method.key: method for method in added}}
 
 

@@ -13,7 +13,8 @@ from sparseauc.utils.files import write_atomically
 from .column_types import ColumnType
 from .scorecard import ScoreCard
 
-# Of the file, not of the library: raised when readers of today would score rows otherwise.
+# Of the file, not of the library: raised when readers of today would score rows
+# otherwise.
 FORMAT = 1
 # A thousand times a large model: a larger file is an attack on memory.
 _LARGEST = 1 << 28

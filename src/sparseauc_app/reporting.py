@@ -69,7 +69,11 @@ class ReportPage:
 
 
 def report(
-    data: Any, target: str, *, path: str | os.PathLike[str] | None = None, **settings: Any
+    data: Any,
+    target: str,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    **settings: Any,
 ) -> ReportPage:
     """Find the short list of a table and report on it, like ``sparseauc fit --report``.
 
@@ -82,9 +86,9 @@ def report(
     path : path, optional
         File to write; none by default.
     **settings
-        Fields of ``Rules`` for reading, such as ``positive``, ``missing``, ``groups``, ``strata``,
-        ``exclude`` and ``time``, and of ``FitSettings`` for fitting, such as ``k``, ``rule``,
-        ``folds`` and ``seed``.
+        Fields of ``Rules`` for reading, such as ``positive``, ``missing``, ``groups``,
+        ``strata``, ``exclude`` and ``time``, and of ``FitSettings`` for fitting, such
+        as ``k``, ``rule``, ``folds`` and ``seed``.
 
     Returns
     -------
@@ -102,7 +106,10 @@ def report(
     >>> page.fit.k
     2
     """
-    read = {name: settings.pop(name) for name in {*settings} & {one.name for one in fields(Rules)}}
+    read = {
+        name: settings.pop(name)
+        for name in {*settings} & {one.name for one in fields(Rules)}
+    }
     how = FitSettings(**settings)
     if read.get("positive") is not None:
         read["positive"] = str(read["positive"])
@@ -132,10 +139,12 @@ def report_model(
     Parameters
     ----------
     model : SparseLinearClassifier, or Pipeline or search such as GridSearchCV that ends with one
-        Fitted; any classifier of this package. Of a pipeline the report shows the columns that the
-        classifier gets, and a caution says that outer folds keep what its steps learned.
+        Fitted; any classifier of this package. Of a pipeline the report shows the
+        columns that the classifier gets, and a caution says that outer folds keep what
+        its steps learned.
     X : array-like, sparse matrix or frame of shape (n, d)
-        The training rows. Every outer fold refits a clone of the model without some of them.
+        The training rows. Every outer fold refits a clone of the model without some of
+        them.
     y : array-like of shape (n,)
     path : path, optional
         File to write; none by default.
@@ -174,7 +183,9 @@ def report_model(
     column_table(model, X, labels, strata=of_row)  # which checks both
     positive = labels == model.classes_[1]
     if names is None:
-        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
+        names = getattr(
+            model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)]
+        )
     table = Table(
         X=X if is_frame(X) or hasattr(X, "tocsr") else np.asarray(X),
         names=tuple(map(str, names)),
@@ -193,7 +204,10 @@ def report_model(
 
     few = min(folds, int(min(positive.sum(), (~positive).sum())))
     settings = FitSettings(
-        folds=few, stability_pairs=stability_pairs, seed=seed, rule=getattr(model, "rule", "best")
+        folds=few,
+        stability_pairs=stability_pairs,
+        seed=seed,
+        rule=getattr(model, "rule", "best"),
     )
     splits = outer_splits(table, few, seed) if few > 1 else []
     validated = validate_fit(table, model, fit, settings, splits)

@@ -1,7 +1,7 @@
 """Score cards: the columns, coefficients and intercept of a fitted model, and what is known of it.
 
-A model file is a card as JSON, and exports are made from it. It holds numbers and text only;
-nothing in it is ever executed.
+A model file is a card as JSON, and exports are made from it. It holds numbers and text
+only; nothing in it is ever executed.
 """
 
 import warnings
@@ -64,7 +64,9 @@ class Term:
     def fill(self) -> float | None:
         """What a missing number counts as; None for text, and where there is no such number."""
         missing = self.formula.missing
-        return missing if self.encoding.reads != "text" and np.isfinite(missing) else None
+        return (
+            missing if self.encoding.reads != "text" and np.isfinite(missing) else None
+        )
 
     @property
     def formula_text(self) -> str:
@@ -82,7 +84,9 @@ class Term:
             formula.pieces, [formula.low, *ends], [*ends, formula.high], strict=True
         ):
             powers = [
-                f"{coef:+.6g} (x − {piece.origin:.6g})^{power}" if power else f"{coef:.6g}"
+                f"{coef:+.6g} (x − {piece.origin:.6g})^{power}"
+                if power
+                else f"{coef:.6g}"
                 for power, coef in enumerate(piece.coef)
                 if coef or not power
             ]
@@ -107,7 +111,8 @@ class Calibration:
     ----------
     slope, intercept : float
     n_positive, n_negative : int
-        Number of out-of-fold scores it was fitted to. With few, probabilities are rough.
+        Number of out-of-fold scores it was fitted to. With few, probabilities are
+        rough.
     link : {"logit", "cloglog"}
         "cloglog" for a time to event: the risk until the horizon is
         1 − exp(−exp(slope · score + intercept)).
@@ -144,7 +149,8 @@ class Calibration:
 class ScoreCard:
     """A model that scores rows, with a summary of its fit.
 
-    Columns are found by name, in any order. A row that lacks a value that is required has no score.
+    Columns are found by name, in any order. A row that lacks a value that is required
+    has no score.
 
     Attributes
     ----------
@@ -164,12 +170,13 @@ class ScoreCard:
     types : dict of str to ColumnType
         Types of the chosen columns in training, if known.
     calibration : Calibration, optional
-        Turns scores into risks. Scores that are log odds have a slope of 1 and an intercept of 0.
+        Turns scores into risks. Scores that are log odds have a slope of 1 and an
+        intercept of 0.
     follow_up : FollowUp, optional
         Of a model that was fitted to times.
     threshold : float
-        Score above which rows are labelled positive, unless another threshold is given: where
-        the risk is that of the training rows.
+        Score above which rows are labelled positive, unless another threshold is given:
+        where the risk is that of the training rows.
     total : bool
         Whether the score is a total of whole points.
     labels : (float, float), optional
@@ -203,7 +210,9 @@ class ScoreCard:
     def __repr__(self) -> str:
         auc = self.summary.get("auc")
         names = listed([repr(term.name) for term in self.terms], 6)
-        tested = "" if not isinstance(auc, dict) else f", {self.measure} {auc['auc']:.3f}"
+        tested = (
+            "" if not isinstance(auc, dict) else f", {self.measure} {auc['auc']:.3f}"
+        )
         return (
             f"ScoreCard for {self.event}: {len(self.terms)} columns ({names}){tested}, "
             f"sparseauc {self.version}. predict finds columns by name"
@@ -220,8 +229,9 @@ class ScoreCard:
         Parameters
         ----------
         X : DataFrame of pandas or polars, or pyarrow.Table
-            With the chosen columns, in any order, among others. Or an array or sparse matrix of all
-            columns that the model was fitted to, in their order, if all are numbers.
+            With the chosen columns, in any order, among others. Or an array or sparse
+            matrix of all columns that the model was fitted to, in their order, if all
+            are numbers.
 
         Returns
         -------
@@ -231,8 +241,8 @@ class ScoreCard:
         Warns
         -----
         UserWarning
-            If a column is wholly missing, has texts that training had not, or lies far outside the
-            range of training.
+            If a column is wholly missing, has texts that training had not, or lies far
+            outside the range of training.
         """
         scores = self._score_rows(X)
         in_log_odds = self.total and self.times is None
@@ -331,7 +341,9 @@ class ScoreCard:
     @property
     def times(self) -> FollowUp | None:
         """The follow-up, if rows are ranked by the time to their event and have no classes."""
-        return None if self.follow_up is None or self.follow_up.binary else self.follow_up
+        return (
+            None if self.follow_up is None or self.follow_up.binary else self.follow_up
+        )
 
     @property
     def event_value(self) -> str:
@@ -358,7 +370,11 @@ class ScoreCard:
         """The short list, largest weights first: from the summary, or from the terms."""
         ordered = sorted(self.terms, key=lambda term: -abs(term.encoding.leading_coef))
         return list(self.summary.get("chosen", ())) or [
-            {"rank": rank, "column": term.column, "coefficient": term.encoding.leading_coef}
+            {
+                "rank": rank,
+                "column": term.column,
+                "coefficient": term.encoding.leading_coef,
+            }
             for rank, term in enumerate(ordered, start=1)
         ]
 
@@ -393,7 +409,9 @@ class ScoreCard:
     def as_dict(self) -> dict[str, Any]:
         """Return the card as a dictionary for JSON."""
         content = asdict(replace(self, terms=()))
-        terms = [{**vars(term), "encoding": term.encoding.as_dict()} for term in self.terms]
+        terms = [
+            {**vars(term), "encoding": term.encoding.as_dict()} for term in self.terms
+        ]
         return content | {"terms": terms}
 
     @classmethod
@@ -449,7 +467,10 @@ def _read(kind: Any, value: Any) -> Any:
     if get_origin(kind) is tuple:
         return tuple(_read(inside[0], one) for one in value)
     if get_origin(kind) is Mapping:
-        return {_read(inside[0], key): _read(inside[1], one) for key, one in dict(value).items()}
+        return {
+            _read(inside[0], key): _read(inside[1], one)
+            for key, one in dict(value).items()
+        }
     if get_origin(kind) is Literal:
         fits = value in inside
     elif kind is float:

@@ -27,9 +27,10 @@ def update_model(found: Validation, how: Update) -> ScoreCard:
     ----------
     found : Validation
     how : {"intercept", "slope"}
-        Whether to shift the log odds, so that as many positives are expected as there are
-        (recalibration in the large), or to fit their slope too. Of times to event: whether to fit
-        Breslow's baseline hazard alone, or the slope of the Cox model too.
+        Whether to shift the log odds, so that as many positives are expected as there
+        are (recalibration in the large), or to fit their slope too. Of times to event:
+        whether to fit Breslow's baseline hazard alone, or the slope of the Cox model
+        too.
 
     Returns
     -------
@@ -53,7 +54,11 @@ def update_model(found: Validation, how: Update) -> ScoreCard:
             "recalibrated on these rows"
         )
     of_times = isinstance(found.outcome, Times)
-    new = _recalibrate_hazards(found, old, how) if of_times else _recalibrate(found, old, how)
+    new = (
+        _recalibrate_hazards(found, old, how)
+        if of_times
+        else _recalibrate(found, old, how)
+    )
     slope = new.slope / old.slope if old.slope else 1.0
     shift = new.intercept - slope * old.intercept
     if not (np.isfinite([slope, shift]).all() and slope > 0):
@@ -96,7 +101,9 @@ def _recalibrate(found: Validation, old: Calibration, how: Update) -> Calibratio
     )
 
 
-def _recalibrate_hazards(found: Validation, old: Calibration, how: Update) -> Calibration:
+def _recalibrate_hazards(
+    found: Validation, old: Calibration, how: Update
+) -> Calibration:
     assert isinstance(found.outcome, Times)
     assert found.outcome.horizon is not None
     given = None if how == "slope" else old.slope
@@ -106,7 +113,9 @@ def _recalibrate_hazards(found: Validation, old: Calibration, how: Update) -> Ca
 
 def _threshold_of(calibration: Calibration, *, total: bool) -> float:
     """Score with a risk of the share of positives that the calibration was fitted to."""
-    prevalence = calibration.n_positive / (calibration.n_positive + calibration.n_negative)
+    prevalence = calibration.n_positive / (
+        calibration.n_positive + calibration.n_negative
+    )
     if total:
         return whole_threshold({**asdict(calibration), "prevalence": prevalence})
     return float((logit(prevalence) - calibration.intercept) / calibration.slope)

@@ -55,7 +55,8 @@ class OtherScore:
     rows : int
         Rows that have it; the model is compared on these.
     interval, own : AUCInterval
-        Its AUC, and that of the model on the same rows; of times to event, the concordance.
+        Its AUC, and that of the model on the same rows; of times to event, the
+        concordance.
     difference, error, pvalue : float
         AUC of the model minus its own, with DeLong's paired standard error and test.
     risks : Risks, optional
@@ -90,7 +91,9 @@ class OtherScore:
             "standard_error": self.error,
             "pvalue": self.pvalue,
             **describe_risks(self.risks),
-            "auc_at_horizon": None if self.at_horizon is None else asdict(self.at_horizon),
+            "auc_at_horizon": None
+            if self.at_horizon is None
+            else asdict(self.at_horizon),
         }
 
 
@@ -98,11 +101,12 @@ class OtherScore:
 class Validation:
     """Performance of a model on new rows: those that have an outcome and a score.
 
-    ``within`` is the column within whose values rows were compared, if the model was fitted so;
-    ``promised`` the AUC by nested cross-validation, from the card, and ``pvalue`` the unpaired test
-    of the difference of the two AUCs. ``risks`` compares probabilities with the outcome; ``size``
-    is what a precise validation needs. ``points`` are the card's thresholds, on these rows, and
-    ``others`` other scores of these rows.
+    ``within`` is the column within whose values rows were compared, if the model was
+    fitted so; ``promised`` the AUC by nested cross-validation, from the card, and
+    ``pvalue`` the unpaired test of the difference of the two AUCs. ``risks`` compares
+    probabilities with the outcome; ``size`` is what a precise validation needs.
+    ``points`` are the card's thresholds, on these rows, and ``others`` other scores of
+    these rows.
     """
 
     card: ScoreCard
@@ -133,14 +137,21 @@ class Validation:
     def warnings(self) -> tuple[str, ...]:
         """Reasons not to rely on the result."""
         measure = self.card.measure
-        told = [*self.reading_warnings, *warn_of_chance(asdict(self.interval), "model", measure)]
+        told = [
+            *self.reading_warnings,
+            *warn_of_chance(asdict(self.interval), "model", measure),
+        ]
         if self.promised is not None and self.pvalue is not None and self.pvalue < 0.05:
             lower = self.interval.auc < self.promised.auc
             how = "lower" if lower else "higher"
             told.append(
                 f"The {measure} of {self.interval.auc:.3f} is {how} than that of nested "
                 f"cross-validation in training, {self.promised.auc:.3f} (p = {self.pvalue:.2g})"
-                + ("." if lower else ": make sure that none of these rows was used for fitting.")
+                + (
+                    "."
+                    if lower
+                    else ": make sure that none of these rows was used for fitting."
+                )
             )
         told += [one.sentence for one in self.columns if one.moved]
         return tuple(dict.fromkeys(told))
@@ -198,10 +209,11 @@ def validate_model(
 ) -> Validation:
     """Evaluate a model on a table with known outcome, and each group of the column ``by``.
 
-    The groups are by default the strata of the model, and the labels of the two classes those of
-    the model; with ``negative``, rows with other labels are left out. ``groups`` is a column that
-    marks related rows, which intervals and tests of rankings take together. ``risk_columns`` are
-    columns of other scores or risks to compare with.
+    The groups are by default the strata of the model, and the labels of the two classes
+    those of the model; with ``negative``, rows with other labels are left out.
+    ``groups`` is a column that marks related rows, which intervals and tests of
+    rankings take together. ``risk_columns`` are columns of other scores or risks to
+    compare with.
     """
     found = score_rows(source, card)
     scores = found.scores
@@ -222,14 +234,18 @@ def validate_model(
     try:
         of_card = card.summary.get("auc")
         # What is promised is Uno's C until the horizon.
-        promised = None if of_card is None or short else read_record(AUCInterval, of_card)
+        promised = (
+            None if of_card is None or short else read_record(AUCInterval, of_card)
+        )
         points = [
             replace(
                 judge_threshold(truth, kept, threshold, name),
                 risk=None if how is None else float(how.risks(np.array(threshold))),
                 total=card.total,
             )
-            for name, threshold in (card.thresholds or {"default": card.threshold}).items()
+            for name, threshold in (
+                card.thresholds or {"default": card.threshold}
+            ).items()
             if card.follow_up is None
         ]
         columns = compare_columns(card, values)
@@ -255,7 +271,11 @@ def validate_model(
     else:
         curves = rank_curves(kept, truth)
     by = within if by is None else by
-    parts = [] if by is None else judge_groups(_read_groups(source, by, judged), outcome, kept)
+    parts = (
+        []
+        if by is None
+        else judge_groups(_read_groups(source, by, judged), outcome, kept)
+    )
     return Validation(
         card=card,
         source=source.name,
@@ -291,7 +311,9 @@ def _refuse_few(source: Source, card: ScoreCard, truth: Mask) -> None:
 def _compare(promised: AUCInterval, found: AUCInterval) -> float | None:
     """P-value of the unpaired test of two AUCs; None if both have no error."""
     error = np.hypot(promised.standard_error, found.standard_error)
-    return float(2 * norm.sf(abs(found.auc - promised.auc) / error)) if error > 0 else None
+    return (
+        float(2 * norm.sf(abs(found.auc - promised.auc) / error)) if error > 0 else None
+    )
 
 
 def _judge_other(
@@ -307,10 +329,16 @@ def _judge_other(
     values = values[known]
     scores = scores[known]
     if outcome.informative < 2:
-        few = "rows of a class" if card.times is None else "rows with an event until the horizon"
+        few = (
+            "rows of a class"
+            if card.times is None
+            else "rows with an event until the horizon"
+        )
         raise DataError(f"{source.name}: {name!r} has fewer than 2 {few}")
     paired = outcome.compare(scores, values)
-    probabilities = values.min() >= 0 and values.max() <= 1 and np.unique(values).size > 2
+    probabilities = (
+        values.min() >= 0 and values.max() <= 1 and np.unique(values).size > 2
+    )
     return OtherScore(
         name=name,
         rows=int(known.sum()),
@@ -322,7 +350,9 @@ def _judge_other(
         risks=judge_risks(values, state.positive, weight=state.weight)
         if probabilities and state is not None
         else None,
-        at_horizon=None if card.times is None or state is None else state.interval(values),
+        at_horizon=None
+        if card.times is None or state is None
+        else state.interval(values),
     )
 
 
@@ -341,7 +371,11 @@ class NewOutcome:
 
 
 def _read_outcome(
-    source: Source, card: ScoreCard, scores: Array, positive: str | None, negative: str | None
+    source: Source,
+    card: ScoreCard,
+    scores: Array,
+    positive: str | None,
+    negative: str | None,
 ) -> NewOutcome:
     """Find the outcome of new rows, as the model was fitted to it."""
     follow_up = card.follow_up
@@ -354,7 +388,12 @@ def _read_outcome(
         return NewOutcome(judged, Binary(event), notes)
     # Ranking needs no horizon, which these rows may not reach.
     horizon = follow_up.horizon if follow_up.binary else None
-    rules = Rules(target=card.target, time=follow_up.time, horizon=horizon, within=follow_up.binary)
+    rules = Rules(
+        target=card.target,
+        time=follow_up.time,
+        horizon=horizon,
+        within=follow_up.binary,
+    )
     value = follow_up.event if positive is None else positive
     followed = follow_rows(source, rules, np.flatnonzero(judged), event, value)
     judged = np.zeros_like(judged)
@@ -362,10 +401,15 @@ def _read_outcome(
     outcome: Outcome = Binary(followed.y == 1, followed.weight)
     if followed.times is not None:
         try:
-            outcome = Times(followed.times, horizon=followed.times.check_horizon(follow_up.horizon))
+            outcome = Times(
+                followed.times, horizon=followed.times.check_horizon(follow_up.horizon)
+            )
         except InputError as error:
             outcome = Times(followed.times)
-            notes = (*notes, f"C is Harrell's, and risks are not judged: the model's {error}")
+            notes = (
+                *notes,
+                f"C is Harrell's, and risks are not judged: the model's {error}",
+            )
     return NewOutcome(judged, outcome, (*notes, *followed.notes))
 
 
@@ -374,7 +418,8 @@ def _judge_ranking(
 ) -> tuple[AUCInterval, str | None]:
     """AUC of the judged rows of a table, and the column within which they were compared.
 
-    That is the column of the strata that the model was fitted with, where the table has it.
+    That is the column of the strata that the model was fitted with, where the table has
+    it.
     """
     if card.within is not None and card.within in source.names:
         groups = _read_groups(source, card.within, found.judged)

@@ -11,20 +11,30 @@ import pytest
 with_node = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 
 
-with_office = pytest.mark.skipif(shutil.which("soffice") is None, reason="no LibreOffice")
+with_office = pytest.mark.skipif(
+    shutil.which("soffice") is None, reason="no LibreOffice"
+)
 
 
 def _script_of(page):
     """The page's own script up to what it shows."""
-    content = re.search(r'<script type="application/json" id="model">(.*?)</script>', page, re.S)[1]
-    script = re.findall(r"<script>(.*?)</script>", page, re.S)[-1].split("const short")[0]
-    script = script.replace('JSON.parse(document.getElementById("model").textContent)', content)
+    content = re.search(
+        r'<script type="application/json" id="model">(.*?)</script>', page, re.S
+    )[1]
+    script = re.findall(r"<script>(.*?)</script>", page, re.S)[-1].split("const short")[
+        0
+    ]
+    script = script.replace(
+        'JSON.parse(document.getElementById("model").textContent)', content
+    )
     script = script.replace("const byId = (id) => document.getElementById(id);", "")
     return script
 
 
 def _run(script):
-    done = subprocess.run(["node", "-"], input=script, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["node", "-"], input=script, capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 

@@ -18,7 +18,9 @@ def noise(n=60, d=40):
     X, y = make_outbreak(n=n, d=d, k=3, mu=0.0, r=0.4, random_state=3)
     names = tuple(f"gene {j}" for j in range(d))
     frame = pd.DataFrame(X, columns=names)
-    return Table(frame, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
+    return Table(
+        frame, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv"
+    )
 
 
 def test_noise_is_warned_of_everywhere():
@@ -36,7 +38,9 @@ def test_what_was_raised_is_among_them():
     table = dataclasses.replace(noise(), warnings=("'gene 4' looks like an id",))
     summary = fit_table(table, FitSettings(k=40, alpha=1.0, folds=0, stability_pairs=0))
     assert "'gene 4' looks like an id." in summary.cautions
-    assert summary.cautions[0].startswith("Nested cross-validation was skipped (`--quick`).")
+    assert summary.cautions[0].startswith(
+        "Nested cross-validation was skipped (`--quick`)."
+    )
 
 
 def test_an_auc_below_chance_ranks_the_wrong_way_round():

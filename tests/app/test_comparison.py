@@ -58,7 +58,9 @@ def test_a_peer_against_scikit_learn_by_hand():
         ).fit(X[train], Y[train])
         fitted = search.decision_function(X[train])
         means = fitted[Y[train] == 1].mean(), fitted[Y[train] == 0].mean()
-        scores[test] = (search.decision_function(X[test]) - np.mean(means)) / (means[0] - means[1])
+        scores[test] = (search.decision_function(X[test]) - np.mean(means)) / (
+            means[0] - means[1]
+        )
     np.testing.assert_allclose(found.scores, scores, rtol=1e-9, atol=1e-12)
     assert found.auc == auc(Y, scores)
 
@@ -95,13 +97,17 @@ def test_sparse_missing_and_grouped(kind):
         "gaps": table(gaps, imputation="median"),
         "groups": table(groups=np.arange(Y.size) // 2),
     }[kind]
-    for one in compare_methods(ready, ["sparse-auc-1se", "l1-logistic", "sht-auc"], folds=2):
+    for one in compare_methods(
+        ready, ["sparse-auc-1se", "l1-logistic", "sht-auc"], folds=2
+    ):
         assert one.auc > 0.7
 
 
 def test_unknown_method_and_too_few_rows():
     with pytest.raises(DataError, match="unknown method 'forest'"):
         compare_methods(table(), ["forest"])
-    one = Table(table().X[:5], table().names, np.array([1, 0, 0, 0, 0]), "ill", "no", "yes")
+    one = Table(
+        table().X[:5], table().names, np.array([1, 0, 0, 0, 0]), "ill", "no", "yes"
+    )
     with pytest.raises(DataError, match="at least 4"):
         compare_methods(one, ["sparse-auc"])

@@ -31,12 +31,16 @@ def make_table(n=160, d=12, seed=0):
     X, y = make_outbreak(n=n, d=d, k=3, mu=0.9, r=0.3, random_state=seed)
     names = tuple(f"gene {j}" for j in range(d))
     frame = pd.DataFrame(X, columns=names)
-    return Table(frame, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv")
+    return Table(
+        frame, names, (y > 0).astype(np.int64), "state", "well", "ill", source="t.csv"
+    )
 
 
 @pytest.fixture(scope="module")
 def summary():
-    settings = FitSettings(k=3, alpha=1.0, stability_pairs=2, label="death within 30 days")
+    settings = FitSettings(
+        k=3, alpha=1.0, stability_pairs=2, label="death within 30 days"
+    )
     return fit_table(make_table(), settings)
 
 
@@ -51,7 +55,7 @@ def evaluation(summary, steps):
     return evaluate(summary, lambda *step: steps.append(step))
 
 
-# ------------------------------------------------------------------------------------- sample sizes
+# ------------------------------------------------------------------------- sample sizes
 
 
 # AUC, prevalence, parameters; R², rows by three criteria: printed by pmsampsize 0.1.0.
@@ -75,12 +79,18 @@ def test_development_sizes_are_those_of_pmsampsize(
     assert found.rows == max(rows)
 
 
-# AUC, prevalence, mean and deviation of the log odds; rows: printed by pmvalsampsize 0.2.1.
-VALIDATION = [(0.8, 0.1, -2.6, 1.2, (3461, 4369, 836)), (0.7, 0.3, -0.9, 0.8, (898, 3971, 495))]
+# AUC, prevalence, mean and deviation of the log odds; rows: printed by pmvalsampsize
+# 0.2.1.
+VALIDATION = [
+    (0.8, 0.1, -2.6, 1.2, (3461, 4369, 836)),
+    (0.7, 0.3, -0.9, 0.8, (898, 3971, 495)),
+]
 
 
 @pytest.mark.parametrize(("auc", "prevalence", "mean", "deviation", "rows"), VALIDATION)
-def test_validation_sizes_are_those_of_pmvalsampsize(auc, prevalence, mean, deviation, rows):
+def test_validation_sizes_are_those_of_pmvalsampsize(
+    auc, prevalence, mean, deviation, rows
+):
     log_odds = np.random.default_rng(0).normal(mean, deviation, 400_000)
     found = validation_size(log_odds, auc, prevalence)
     # Both search in steps or simulate, to three digits.
@@ -94,7 +104,7 @@ def test_sizes_that_are_not_defined():
     assert validation_size(np.zeros(10), 0.8, 0.2) is None
 
 
-# -------------------------------------------------------------------------------------------- risks
+# -------------------------------------------------------------------------------- risks
 
 
 def drawn():
@@ -107,8 +117,12 @@ def test_the_smooth_curve_is_that_of_r():
     """R 4.2: loess(y ~ p, control = loess.control(surface = "direct")), clipped to 0 and 1."""
     found = calibration_curve(*drawn())
     at = np.interp([0.05, 0.2, 0.4, 0.6, 0.8, 0.95], found.predicted, found.observed)
-    assert at == pytest.approx([0.09631, 0.24527, 0.45496, 0.64175, 0.78895, 0.89897], abs=2e-5)
-    assert (found.ici, found.e50, found.e90) == pytest.approx((0.041, 0.04359, 0.06054), abs=2e-5)
+    assert at == pytest.approx(
+        [0.09631, 0.24527, 0.45496, 0.64175, 0.78895, 0.89897], abs=2e-5
+    )
+    assert (found.ici, found.e50, found.e90) == pytest.approx(
+        (0.041, 0.04359, 0.06054), abs=2e-5
+    )
     assert (found.low <= found.observed).all()
     assert (found.observed <= found.high).all()
     assert calibration_curve(np.full(100, 0.5), np.arange(100) % 2 == 0) is None
@@ -136,9 +150,13 @@ def test_net_benefit_and_its_error():
     each = np.where(p >= t, np.where(positive, 1.0, -t / (1 - t)), 0.0)
     assert found.model[place] == pytest.approx(each.mean())
     assert found.error[place] == pytest.approx(each.std() / np.sqrt(300))
-    many = [np.mean(each[rng.integers(300, size=300)]) for _ in range(2000)]  # the bootstrap agrees
+    many = [
+        np.mean(each[rng.integers(300, size=300)]) for _ in range(2000)
+    ]  # the bootstrap agrees
     assert np.std(many) == pytest.approx(found.error[place], rel=0.1)
-    assert found.thresholds[-1] == pytest.approx(np.ceil(100 * np.quantile(p, 0.99)) / 100)
+    assert found.thresholds[-1] == pytest.approx(
+        np.ceil(100 * np.quantile(p, 0.99)) / 100
+    )
 
 
 def test_instability_by_hand(summary, evaluation):
@@ -157,7 +175,7 @@ def test_instability_by_hand(summary, evaluation):
         )
 
 
-# ------------------------------------------------------------------------------------------- tables
+# ------------------------------------------------------------------------------- tables
 
 
 def test_table_one_by_hand():
@@ -166,7 +184,9 @@ def test_table_one_by_hand():
     X[:, 0] = X[:, 0] > 0
     X[:7, 1] = np.nan
     frame = pd.DataFrame(X, columns=table.names)
-    rows = describe_candidates(dataclasses.replace(table, X=frame), ["gene 5", "gene 0"])
+    rows = describe_candidates(
+        dataclasses.replace(table, X=frame), ["gene 5", "gene 0"]
+    )
     assert [one.name for one in rows[:3]] == ["gene 5", "gene 0", "gene 1"]
     assert [one.chosen for one in rows[:3]] == [True, True, False]
     assert len(rows) == 12
@@ -174,7 +194,9 @@ def test_table_one_by_hand():
     ones = int(X[ill, 0].sum())
     assert rows[1].positives == f"{ones} ({100 * ones / ill.sum():.0f} %)"
     low, middle, high = np.nanquantile(X[~ill, 1], [0.25, 0.5, 0.75])
-    assert rows[2].negatives == f"{middle:.3g} ({low:.3g} to {high:.3g})".replace("-", "−")
+    assert rows[2].negatives == f"{middle:.3g} ({low:.3g} to {high:.3g})".replace(
+        "-", "−"
+    )
     assert rows[2].missing == 7
 
 
@@ -205,7 +227,9 @@ def test_the_claim_against_l1(evaluation):
     )
     shown = f"{difference:+.3f}, 95 % CI {difference - reach:+.3f} to {difference + reach:+.3f}"
     assert shown.replace("-", "−") in lead
-    assert l1.auc == pytest.approx(auc_confidence_interval(evaluation.fit.table.y, l1.scores).auc)
+    assert l1.auc == pytest.approx(
+        auc_confidence_interval(evaluation.fit.table.y, l1.scores).auc
+    )
     assert difference == pytest.approx(ours.auc - l1.auc)
 
 
@@ -221,7 +245,9 @@ def test_slow_methods_are_left_out_by_their_first_fold(summary, monkeypatch):
 @pytest.mark.usefixtures("evaluation")
 def test_every_fold_of_an_evaluation_is_a_step(steps):
     folds = [(fold, 5) for fold in range(5)]
-    l1 = [(done, total) for stage, done, total in steps if stage.startswith("L1 logistic")]
+    l1 = [
+        (done, total) for stage, done, total in steps if stage.startswith("L1 logistic")
+    ]
     assert l1 == folds
     curve = [(done, total) for stage, done, total in steps if stage == "Learning curve"]
     assert curve == [(done, 20) for done in range(20)]
@@ -235,11 +261,12 @@ def test_the_learning_curve_ends_with_all_rows(summary, evaluation):
     sizes = [rows for rows, _ in evaluation.learning]
     assert sizes == sorted(sizes)
     assert sizes[-1] == 128
-    # The list of the fit is of the same kind here, so the last point is nested cross-validation.
+    # The list of the fit is of the same kind here, so the last point is nested
+    # cross-validation.
     assert evaluation.learning[-1][1].auc == pytest.approx(summary.nested.interval.auc)
 
 
-# ------------------------------------------------------------------------------------------- report
+# ------------------------------------------------------------------------------- report
 
 
 def test_the_report_computes_nothing(evaluation, monkeypatch):
@@ -276,12 +303,12 @@ def test_no_command_line_advice_for_a_colleague(evaluation):
     text = page[page.index("<main") :]
     assert "--exclude" not in text
     assert "sparseauc predict" not in text
-    assert without_advice("The model overfits. Fewer columns (`-k`, or `--rule 1se`) help.") == (
-        "The model overfits. Fewer columns help."
-    )
-    assert without_advice("'id' looks like an id: --exclude or --ids leave it out.") == (
-        "'id' looks like an id."
-    )
+    assert without_advice(
+        "The model overfits. Fewer columns (`-k`, or `--rule 1se`) help."
+    ) == ("The model overfits. Fewer columns help.")
+    assert without_advice(
+        "'id' looks like an id: --exclude or --ids leave it out."
+    ) == ("'id' looks like an id.")
     assert without_advice("A well-known rate of 5-fold is fine.") == (
         "A well-known rate of 5-fold is fine."
     )
@@ -309,7 +336,9 @@ def test_tripod_has_its_27_items_and_52_parts(evaluation):
     assert [int("".join(filter(str.isdigit, one))) for one in numbers] == sorted(
         int("".join(filter(str.isdigit, one))) for one in numbers
     )
-    assert {int("".join(filter(str.isdigit, one))) for one in numbers} == set(range(1, 28))
+    assert {int("".join(filter(str.isdigit, one))) for one in numbers} == set(
+        range(1, 28)
+    )
     frame = known.frame.set_index("Item")["What is known"]
     assert f"160 rows, {evaluation.fit.table.y.sum()} positive" in frame["10"]
     assert f"{evaluation.size.rows} rows" in frame["10"]

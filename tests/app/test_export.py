@@ -18,7 +18,8 @@ from sparseauc_app.scorecard import Calibration, ScoreCard, Term
 
 duckdb = pytest.importorskip("duckdb")
 
-# What makes trouble in SQL and elsewhere: quotes, comments, placeholders, other alphabets.
+# What makes trouble in SQL and elsewhere: quotes, comments, placeholders, other
+# alphabets.
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=["Cs"]),
     min_size=1,
@@ -28,7 +29,9 @@ WEIGHTS = st.floats(-1e3, 1e3).filter(lambda x: x != 0)
 
 
 def card(terms, intercept=-0.25):
-    return ScoreCard(tuple(terms), intercept, "no", "yes", "ill", tuple(t.name for t in terms))
+    return ScoreCard(
+        tuple(terms), intercept, "no", "yes", "ill", tuple(t.name for t in terms)
+    )
 
 
 def line(column, coef, missing=None):
@@ -69,7 +72,9 @@ def by_words(card, rows, unknown=True):
         total = content["intercept"]
         for term in content["terms"]:
             value = row[term["column"]]
-            new = value is not None and value not in term["encoding"].get("levels", [value])
+            new = value is not None and value not in term["encoding"].get(
+                "levels", [value]
+            )
             if (value is None and term["required"]) or (new and not unknown):
                 total = None
                 break
@@ -98,7 +103,9 @@ SHAPES = {
         PAIR,
     ),
     "steps": st.builds(
-        lambda cuts, coef, missing: Steps(tuple(sorted(cuts)), missing, coef=coef[: len(cuts) + 1]),
+        lambda cuts, coef, missing: Steps(
+            tuple(sorted(cuts)), missing, coef=coef[: len(cuts) + 1]
+        ),
         st.lists(ENDS, min_size=1, max_size=3, unique=True),
         st.tuples(*[WEIGHTS] * 4),
         ENDS,
@@ -120,7 +127,9 @@ def cards_and_rows(draw, names=NAMES):
             places = (*range(len(levels)), len(levels))
             found = Levels(tuple(levels), True, 0, places, coef)
             # Unknown texts count as a missing one, and a needed one has no score then.
-            values[column] = st.sampled_from(levels) | (st.nothing() if required else names)
+            values[column] = st.sampled_from(levels) | (
+                st.nothing() if required else names
+            )
         else:
             found = draw(SHAPES[kind])
             known = [*found.knots, *getattr(found, "cuts", ())]
@@ -139,17 +148,23 @@ def assert_scores(found, expected):
             assert one == pytest.approx(other, rel=1e-9, abs=1e-6)
 
 
-# ---------------------------------------------------------------------------------------------- SQL
+# ---------------------------------------------------------------------------------- SQL
 
 
 def in_database(connection, card, kinds, rows):
     quoted = ['"' + name.replace('"', '""') + '"' for name in kinds]
-    types = ["DOUBLE PRECISION" if kind == "number" else "VARCHAR" for kind in kinds.values()]
-    declared = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, types, strict=True))
+    types = [
+        "DOUBLE PRECISION" if kind == "number" else "VARCHAR" for kind in kinds.values()
+    ]
+    declared = ", ".join(
+        f"{name} {kind}" for name, kind in zip(quoted, types, strict=True)
+    )
     connection.execute(f"CREATE TABLE t (place INTEGER, {declared})")
     marks = ", ".join("?" * (1 + len(kinds)))
     for place, row in enumerate(rows):
-        connection.execute(f"INSERT INTO t VALUES ({marks})", [place, *(row[c] for c in kinds)])
+        connection.execute(
+            f"INSERT INTO t VALUES ({marks})", [place, *(row[c] for c in kinds)]
+        )
     query = f"SELECT sparseauc_score FROM ({of_t(card)}) AS found ORDER BY place"
     return [score for (score,) in connection.execute(query).fetchall()]
 
@@ -209,25 +224,31 @@ def test_sql_refuses_what_it_cannot_write():
         to_sql(card([line("a", float("inf"))]))
 
 
-# --------------------------------------------------------------------------------------------- JSON
+# --------------------------------------------------------------------------------- JSON
 
 
 @settings(max_examples=40)
 @given(cards_and_rows())
 def test_the_card_scores_as_its_words_say(drawn):
     original, kinds, rows = drawn
-    frame = pd.DataFrame([[row[name] for name in kinds] for row in rows], columns=[*kinds])
+    frame = pd.DataFrame(
+        [[row[name] for name in kinds] for row in rows], columns=[*kinds]
+    )
     types = {name: object if kind == "text" else float for name, kind in kinds.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = original.decision_function(frame.astype(types))
-    assert_scores([None if np.isnan(one) else one for one in found], by_words(original, rows))
+    assert_scores(
+        [None if np.isnan(one) else one for one in found], by_words(original, rows)
+    )
 
 
-# ------------------------------------------------------------------------------------ probabilities
+# ------------------------------------------------------------------------ probabilities
 
 
-CALIBRATED = replace(card([line("x", 0.7, 0.25)]), calibration=Calibration(1.3, -2.1, 40, 160))
+CALIBRATED = replace(
+    card([line("x", 0.7, 0.25)]), calibration=Calibration(1.3, -2.1, 40, 160)
+)
 VALUES = [-900.0, -1.5, 0.0, 2.0, 1200.0]
 
 
@@ -242,7 +263,9 @@ def naive_probabilities(values):
 
 def test_the_card_makes_probabilities_of_scores():
     scores = CALIBRATED.scores(np.array(VALUES)[:, None])
-    assert CALIBRATED.probabilities(scores) == pytest.approx(naive_probabilities(VALUES), rel=1e-13)
+    assert CALIBRATED.probabilities(scores) == pytest.approx(
+        naive_probabilities(VALUES), rel=1e-13
+    )
     assert np.isnan(CALIBRATED.probabilities(np.array([np.nan]))).all()
     with pytest.raises(ValueError, match="no probabilities"):
         card([line("x", 1.0)]).probabilities(scores)
@@ -256,7 +279,9 @@ def test_a_card_keeps_its_calibration():
         ScoreCard.from_dict(content)
 
 
-@pytest.mark.parametrize("connect", [duckdb.connect, lambda: sqlite3.connect(":memory:")])
+@pytest.mark.parametrize(
+    "connect", [duckdb.connect, lambda: sqlite3.connect(":memory:")]
+)
 def test_sql_gives_the_risk(connect):
     connection = connect()
     connection.execute("CREATE TABLE t (x DOUBLE PRECISION)")
@@ -276,7 +301,9 @@ def test_json_says_how_a_score_becomes_a_probability():
 
 
 @pytest.mark.parametrize("decimal", [".", ","])
-@pytest.mark.parametrize("connect", [lambda: sqlite3.connect(":memory:"), duckdb.connect])
+@pytest.mark.parametrize(
+    "connect", [lambda: sqlite3.connect(":memory:"), duckdb.connect]
+)
 def test_numbers_and_truths_written_as_text_are_read_in_sql(connect, decimal):
     types = {
         "lab": ColumnType("number", decimal=decimal, limits=True),
@@ -285,7 +312,9 @@ def test_numbers_and_truths_written_as_text_are_read_in_sql(connect, decimal):
     }
     parts = {"lab": (1.0, 100.0), "flag": (1000.0, 0.25), "x": (1e6, 7.0)}
     terms = tuple(line(name, *part) for name, part in parts.items())
-    of_text = ScoreCard(terms, 0.0, "no", "yes", "ill", ("lab", "flag", "x"), types=types)
+    of_text = ScoreCard(
+        terms, 0.0, "no", "yes", "ill", ("lab", "flag", "x"), types=types
+    )
     rows = [
         ("21.99", "true", "1.5"), (">30", "FALSE", " 2 "), ("neg", "", ""), ("<= 4.5", "1", "-3"),
         ("~-7", "f", "1e3"), ("1.5e-2", "0", "4"), (None, None, None),
@@ -293,7 +322,9 @@ def test_numbers_and_truths_written_as_text_are_read_in_sql(connect, decimal):
     expected = [21.99 + 1000 + 1.5e6, 30 + 2e6, 100 + 250 + 7e6, 4.5 + 1000 - 3e6, -7 + 1e9,
                 0.015 + 4e6, 100 + 250 + 7e6]  # fmt: skip
     with connect() as connection:
-        connection.execute("CREATE TABLE t (i INTEGER, lab VARCHAR, flag VARCHAR, x VARCHAR)")
+        connection.execute(
+            "CREATE TABLE t (i INTEGER, lab VARCHAR, flag VARCHAR, x VARCHAR)"
+        )
         for i, (lab, *rest) in enumerate(rows):
             lab = None if lab is None else lab.replace(".", decimal)
             connection.execute("INSERT INTO t VALUES (?, ?, ?, ?)", [i, lab, *rest])
@@ -304,12 +335,19 @@ def test_numbers_and_truths_written_as_text_are_read_in_sql(connect, decimal):
 
 @pytest.mark.parametrize(
     ("lab", "flag", "x"),
-    [("12abc", "true", "1"), ("5", "maybe", "1"), ("5", "true", "21,99"), ("5", "true", "neg")],
+    [
+        ("12abc", "true", "1"),
+        ("5", "maybe", "1"),
+        ("5", "true", "21,99"),
+        ("5", "true", "neg"),
+    ],
 )
 def test_text_that_is_no_number_has_no_score_in_sql(lab, flag, x):
     types = {"lab": ColumnType("number", limits=True), "flag": ColumnType("boolean")}
     terms = tuple(line(name, 1.0, 0.5) for name in ("lab", "flag", "x"))
-    of_text = ScoreCard(terms, 0.0, "no", "yes", "ill", ("lab", "flag", "x"), types=types)
+    of_text = ScoreCard(
+        terms, 0.0, "no", "yes", "ill", ("lab", "flag", "x"), types=types
+    )
     with sqlite3.connect(":memory:") as connection:
         connection.execute("CREATE TABLE t (lab VARCHAR, flag VARCHAR, x VARCHAR)")
         connection.execute("INSERT INTO t VALUES (?, ?, ?)", [lab, flag, x])
@@ -319,6 +357,8 @@ def test_text_that_is_no_number_has_no_score_in_sql(lab, flag, x):
 
 def test_numbers_in_text_with_marks_between_thousands_are_refused_in_sql():
     types = {"lab": ColumnType("number", ".", ",", limits=True)}
-    grouped = ScoreCard((line("lab", 1.0),), 0.0, "no", "yes", "ill", ("lab",), types=types)
+    grouped = ScoreCard(
+        (line("lab", 1.0),), 0.0, "no", "yes", "ill", ("lab",), types=types
+    )
     with pytest.raises(ValueError, match="'lab' is text with ',' between thousands"):
         to_sql(grouped)

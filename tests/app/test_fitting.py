@@ -23,7 +23,14 @@ Y = (labels > 0).astype(np.int64)
 def table(X=X, **extra):
     names = tuple(f"x{j}" for j in range(X.shape[1]))
     return Table(
-        pd.DataFrame(X, columns=names), names, Y, "ill", "no", "yes", source="t.csv", **extra
+        pd.DataFrame(X, columns=names),
+        names,
+        Y,
+        "ill",
+        "no",
+        "yes",
+        source="t.csv",
+        **extra,
     )
 
 
@@ -43,14 +50,18 @@ def test_the_model_is_the_estimators(tuned):
     assert tuned.training_auc.auc == auc(Y, tuned.training_scores)
 
 
-@pytest.mark.parametrize("given", [{"k": 2, "alpha": 3.0}, {"k": 2}, {"alpha": 3.0, "max_k": 4}])
+@pytest.mark.parametrize(
+    "given", [{"k": 2, "alpha": 3.0}, {"k": 2}, {"alpha": 3.0, "max_k": 4}]
+)
 def test_what_is_given_is_not_tuned(given):
     settings = FitSettings(**given, folds=0, stability_pairs=0)
     summary = fit_table(table(), settings)
     if len(given) == 2 and settings.k is not None:  # only its scale is fitted by folds
         plain = SparseAUCClassifier(k=2, alpha=3.0).fit(X, Y)
         slope = summary.classifier.platt_["slope"]
-        np.testing.assert_allclose(summary.classifier.coef_, slope * plain.coef_, atol=1e-12)
+        np.testing.assert_allclose(
+            summary.classifier.coef_, slope * plain.coef_, atol=1e-12
+        )
     assert summary.k == 2 or settings.k is None
     assert summary.summary["alpha"] == 3.0 or settings.alpha is None
     assert (summary.nested, summary.stability) == (None, None)
@@ -65,7 +76,9 @@ def test_honest_scores_against_a_loop():
         model = SparseAUCClassifier(k=3, alpha=1.0).fit(X[train], Y[train])
         fitted = model.decision_function(X[train])
         high, low = fitted[Y[train] == 1].mean(), fitted[Y[train] == 0].mean()
-        expected[test] = (model.decision_function(X[test]) - (high + low) / 2) / (high - low)
+        expected[test] = (model.decision_function(X[test]) - (high + low) / 2) / (
+            high - low
+        )
         folds[test] = number
     np.testing.assert_allclose(summary.nested.scores, expected, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(summary.nested.folds, folds)
@@ -162,7 +175,9 @@ def test_few_positives_give_a_model_and_a_caution(n_positive):
 
 
 def test_text_is_always_included_with_all_its_levels():
-    frame = table().X.assign(c=pd.Categorical(np.array(["u", "v", "w"])[np.arange(Y.size) % 3]))
+    frame = table().X.assign(
+        c=pd.Categorical(np.array(["u", "v", "w"])[np.arange(Y.size) % 3])
+    )
     with_text = replace(table(), X=frame, names=tuple(frame.columns))
     limits = Limits(always_include=("c", "x5"))
     settings = FitSettings(k=4, alpha=1.0, limits=limits, stability_pairs=2)
@@ -188,7 +203,9 @@ def unexpected(*_, **__):
         ("sparseauc_app.fitting.point_score", {"points": 5}),
     ],
 )
-def test_only_the_librarys_refusals_are_errors_of_the_table(step, settings, monkeypatch):
+def test_only_the_librarys_refusals_are_errors_of_the_table(
+    step, settings, monkeypatch
+):
     settings = replace(QUICK, **{"stability_pairs": 0, **settings})
     monkeypatch.setattr(step, unexpected)
     with pytest.raises(ValueError, match="a mistake in the code") as raised:
@@ -198,7 +215,9 @@ def test_only_the_librarys_refusals_are_errors_of_the_table(step, settings, monk
 
 def test_a_refusal_of_the_library_is_an_error_of_the_table():
     limits = Limits(always_include=("x0", "x1", "x2"))
-    with pytest.raises(DataError, match="k=2 is less than the 3 columns always") as raised:
+    with pytest.raises(
+        DataError, match="k=2 is less than the 3 columns always"
+    ) as raised:
         fit_table(table(), FitSettings(k=2, limits=limits))
     assert isinstance(raised.value.__cause__, InputError)
 
@@ -208,7 +227,9 @@ def test_no_alternatives_only_where_no_column_can_be_exchanged(monkeypatch):
     grouped = FitSettings(k=5, alpha=1.0, limits=groups, stability_pairs=0)
     assert find_alternatives(fit_table(table(), grouped)) is None
     summary = fit_table(table(), replace(QUICK, stability_pairs=0))
-    monkeypatch.setattr("sparseauc_app.evaluation.alternatives.best_replacements", unexpected)
+    monkeypatch.setattr(
+        "sparseauc_app.evaluation.alternatives.best_replacements", unexpected
+    )
     with pytest.raises(ValueError, match="a mistake in the code"):
         find_alternatives(summary)
 
@@ -251,7 +272,11 @@ def test_progress_counts_up_to_the_end():
     assert steps == [
         *first,
         *(
-            (f"Nested cross-validation, fold {fold + 1} of 5", pytest.approx(fold + part), 5)
+            (
+                f"Nested cross-validation, fold {fold + 1} of 5",
+                pytest.approx(fold + part),
+                5,
+            )
             for fold in range(5)
             for part in parts
         ),
@@ -267,8 +292,11 @@ def test_every_training_set_of_a_search_is_a_step(stage):
     fit_table(table(), settings, lambda *step: steps.append(step))
     searches = [(done, total) for name, done, total in steps if name == stage]
     starts = [place for place, (done, _) in enumerate(searches) if done == 0]
-    rounds = [searches[low:high] for low, high in itertools.pairwise([*starts, len(searches)])]
-    # Cross-validation has several training sets; the final fit has one, of known coefficients.
+    rounds = [
+        searches[low:high] for low, high in itertools.pairwise([*starts, len(searches)])
+    ]
+    # Cross-validation has several training sets; the final fit has one, of known
+    # coefficients.
     assert rounds[0][0][1] >= 5
     assert (rounds[-1] == [(0, 1), (1, 1)]) == (stage == "Choosing columns")
     for steps in rounds:
@@ -289,5 +317,7 @@ def test_limits_in_the_order_of_the_columns():
     by_name = fit_table(table(), replace(settings, limits=named))
     np.testing.assert_array_equal(by_place.classifier.coef_, by_name.classifier.coef_)
     short = replace(settings, limits=Limits(signs=[1, 1]))
-    with pytest.raises(DataError, match="value for each of the 15 columns; got 2 values"):
+    with pytest.raises(
+        DataError, match="value for each of the 15 columns; got 2 values"
+    ):
         fit_table(table(), short)

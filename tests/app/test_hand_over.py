@@ -1,7 +1,7 @@
 """What is handed over to people without this library: page, workbook and R score as predict does.
 
-The reference is ``score_rows``, by which the command and ``ScoreCard`` score. Browser, R and
-LibreOffice are the real ones; a test skips where its program is not installed.
+The reference is ``score_rows``, by which the command and ``ScoreCard`` score. Browser,
+R and LibreOffice are the real ones; a test skips where its program is not installed.
 """
 
 import io
@@ -100,14 +100,16 @@ class Drawn:
 
 
 def assert_equal(found, expected):
-    found = np.array([np.nan if value is None else value for value in found], np.float64)
+    found = np.array(
+        [np.nan if value is None else value for value in found], np.float64
+    )
     assert np.array_equal(np.isnan(found), np.isnan(expected))
     known = ~np.isnan(expected)
     assert known.sum() > 0
     np.testing.assert_allclose(found[known], expected[known], rtol=1e-12, atol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------ browser
+# ------------------------------------------------------------------------------ browser
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +172,9 @@ def test_page_as_a_person_uses_it(open_page):
     row = dict.fromkeys((one.column for one in effects_of(card)), None)
 
     def expect(**given):
-        score = score_rows(source_of(pd.DataFrame([row | given]).astype(object)), card).scores
+        score = score_rows(
+            source_of(pd.DataFrame([row | given]).astype(object)), card
+        ).scores
         return float(card.probabilities(score)[0])
 
     assert page.locator("#risk").inner_text() == "–"
@@ -180,7 +184,10 @@ def test_page_as_a_person_uses_it(open_page):
     # One decimal near 0 and 100 %.
     shown = float(page.locator("#risk").inner_text().removesuffix(" %"))
     assert shown == pytest.approx(100 * risk, abs=0.5)
-    assert f"about {1000 * risk:.0f} have death = yes" in page.locator("#meaning").inner_text()
+    assert (
+        f"about {1000 * risk:.0f} have death = yes"
+        in page.locator("#meaning").inner_text()
+    )
     assert "Filled in: age [years]" in page.locator("#remarks").inner_text()
     page.get_by_label("age").fill("140")
     assert "Outside the training range" in page.locator("#m1").inner_text()
@@ -189,7 +196,9 @@ def test_page_as_a_person_uses_it(open_page):
     assert page.locator("#m1").inner_text().startswith("Not a number")
     assert page.locator("#risk").inner_text() == "–"
     page.get_by_role("button", name="Clear all").click()
-    page.wait_for_function("document.getElementById('meaning').textContent.startsWith('Enter')")
+    page.wait_for_function(
+        "document.getElementById('meaning').textContent.startsWith('Enter')"
+    )
 
 
 def test_page_is_used_by_keyboard_alone(open_page):
@@ -197,11 +206,12 @@ def test_page_is_used_by_keyboard_alone(open_page):
     seen = []
     for _ in range(len(effects_of(make(True))) + 1):
         page.keyboard.press("Tab")
-        seen.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+        seen.append(
+            page.evaluate("document.activeElement.id || document.activeElement.tagName")
+        )
     assert seen == [f"f{j}" for j in range(8)] + ["BUTTON"]
-    unlabelled = (
-        "[...document.querySelectorAll('input,select')].filter(x => !x.labels.length).length"
-    )
+    fields = "[...document.querySelectorAll('input,select')]"
+    unlabelled = f"{fields}.filter(x => !x.labels.length).length"
     assert page.evaluate(unlabelled) == 0
 
 
@@ -212,7 +222,10 @@ def test_points_add_up_to_the_risk(open_page):
     page.get_by_label("urea").fill("12")
     page.get_by_label("pulse").fill("130")
     page.get_by_label("grade").select_option("3")
-    parts = [float(text) for text in page.locator("#parts tr td:last-child").all_inner_texts()]
+    parts = [
+        float(text)
+        for text in page.locator("#parts tr td:last-child").all_inner_texts()
+    ]
     total = float(page.locator("#total td:last-child").inner_text())
     assert total == pytest.approx(sum(parts), abs=0.5)
     score = card.intercept + sum(scale.least.values()) + total * scale.unit
@@ -227,13 +240,20 @@ def test_whole_points_and_their_risks(open_page):
         Term("a", Steps((1.0,), 0.0, coef=(4.0, 0.0))),
         Term("b", Steps((3.0,), 0.0, coef=(0.0, 2.0))),
     )
-    classes = [("a", "up to 1", 4), ("a", "above 1", 0), ("b", "up to 3", 0), ("b", "above 3", 2)]
+    classes = [
+        ("a", "up to 1", 4),
+        ("a", "above 1", 0),
+        ("b", "up to 3", 0),
+        ("b", "above 3", 2),
+    ]
     points = {
         "columns": [dict(zip(("column", "class", "points"), one, strict=True)) for one in classes],
         "risk": [{"above": None, "up_to": 3.0, "risk": 0.1, "low": 0.05, "high": 0.2},
                  {"above": 3.0, "up_to": None, "risk": 0.6, "low": 0.4, "high": 0.8}],
     }  # fmt: skip
-    card = ScoreCard(terms, 0.0, "no", "yes", "ill", ("a", "b"), {"points": points}, total=True)
+    card = ScoreCard(
+        terms, 0.0, "no", "yes", "ill", ("a", "b"), {"points": points}, total=True
+    )
     page = open_page(card)
     page.get_by_label("a", exact=True).fill("1")
     page.locator("#f1").fill("6")
@@ -252,13 +272,19 @@ def test_whole_points_and_their_risks(open_page):
 )  # fmt: skip
 def test_page_reads_no_number_that_has_two_meanings(decimal, read):
     card = make(True)
-    types = {**card.types, "age [years]": ColumnType("number", decimal, None, (), 18.0, 97.0)}
+    types = {
+        **card.types,
+        "age [years]": ColumnType("number", decimal, None, (), 18.0, 97.0),
+    }
     found = read_numbers(to_html(replace(card, types=types)), "age [years]", [*read])
     assert found == [*read.values()]
 
 
 def test_page_is_small_and_asks_for_nothing():
-    names = [f"a rather long name of a laboratory value, number {j} (mmol/L)" for j in range(20)]
+    names = [
+        f"a rather long name of a laboratory value, number {j} (mmol/L)"
+        for j in range(20)
+    ]
     terms = tuple(
         Term(name, Curve((1.0, 2.0, 4.0 + j), 0.1, 9.9, 0.123456789, (0.1 + j, 1 / 3)))
         for j, name in enumerate(names)
@@ -269,7 +295,9 @@ def test_page_is_small_and_asks_for_nothing():
     text = to_html(card)
     assert len(text.encode()) <= 60_000
     assert not re.search(r"https?://|src=|@import|url\(|fetch\(|XMLHttp", text)
-    hostile = replace(card, target="</script><script>alert(1)</script>", negative="<img src=x>")
+    hostile = replace(
+        card, target="</script><script>alert(1)</script>", negative="<img src=x>"
+    )
     assert "<script>alert" not in to_html(hostile)
     assert "<img" not in to_html(hostile)
 
@@ -277,7 +305,10 @@ def test_page_is_small_and_asks_for_nothing():
 def test_colours_have_the_contrast_of_wcag_aa():
     def luminance(colour):
         channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        linear = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+            for c in channels
+        ]
         return np.dot([0.2126, 0.7152, 0.0722], linear)
 
     def contrast(a, b):
@@ -296,7 +327,7 @@ def test_colours_have_the_contrast_of_wcag_aa():
             assert contrast(found["rule"], found[surface]) >= 3
 
 
-# ------------------------------------------------------------------------------------------------ R
+# ------------------------------------------------------------------------------------ R
 
 
 @pytest.mark.parametrize("fill", [True, False])
@@ -329,7 +360,8 @@ def test_r_scores_as_predict_does(tmp_path, fill):
     assert_equal(found["risk"], card.probabilities(expected))
     known = ~np.isnan(expected)
     assert (
-        found["found.label"][known] == np.where(expected[known] > card.threshold, "yes", "no")
+        found["found.label"][known]
+        == np.where(expected[known] > card.threshold, "yes", "no")
     ).all()
 
 
@@ -338,12 +370,20 @@ def test_r_names_what_is_wrong(tmp_path):
     if rscript is None:
         pytest.skip("no Rscript")
     card = ScoreCard(
-        (Term("age", Line(coef=(1.0,)), required=True),), 0.0, "no", "yes", "ill", ("age",)
+        (Term("age", Line(coef=(1.0,)), required=True),),
+        0.0,
+        "no",
+        "yes",
+        "ill",
+        ("age",),
     )
     (tmp_path / "score.R").write_text(to_r(card))
     for rows, message in (
         ("data.frame(x = 1)", "there is no column 'age'"),
-        ('data.frame(age = c("1", "old"))', "'age' must hold numbers, but is 'old' in row 2"),
+        (
+            'data.frame(age = c("1", "old"))',
+            "'age' must hold numbers, but is 'old' in row 2",
+        ),
     ):
         code = f'source("score.R"); predict_risk({rows})'
         done = subprocess.run([rscript, "--vanilla", "-e", code], cwd=tmp_path, text=True,
@@ -352,7 +392,7 @@ def test_r_names_what_is_wrong(tmp_path):
         assert message in done.stderr
 
 
-# ----------------------------------------------------------------------------------------- workbook
+# ----------------------------------------------------------------------------- workbook
 
 
 @with_office
@@ -382,7 +422,11 @@ def test_workbook_scores_as_predict_does(tmp_path, fill):
 
     assert_equal(column("Score"), expected)
     assert_equal(column("Risk"), card.probabilities(expected))
-    alone = {row[0]: row[1] for row in found["Calculator"].iter_rows(values_only=True) if row[0]}
+    alone = {
+        row[0]: row[1]
+        for row in found["Calculator"].iter_rows(values_only=True)
+        if row[0]
+    }
     if np.isnan(expected[0]):
         assert alone["Score"] in ("", None)
     else:
@@ -394,7 +438,12 @@ def test_workbook_scores_as_predict_does(tmp_path, fill):
 
 def test_workbook_refuses_what_it_cannot_hold():
     card = ScoreCard(
-        (Term("x", Levels(("y" * 300,), False, 0, (0, 0), (0.0,))),), 0.0, "no", "yes", "ill", ()
+        (Term("x", Levels(("y" * 300,), False, 0, (0, 0), (0.0,))),),
+        0.0,
+        "no",
+        "yes",
+        "ill",
+        (),
     )
     with pytest.raises(ValueError, match="too long"):
         to_xlsx(card)
@@ -403,7 +452,7 @@ def test_workbook_refuses_what_it_cannot_hold():
         to_xlsx(card)
 
 
-# ------------------------------------------------------------------------------------------ effects
+# ------------------------------------------------------------------------------ effects
 
 
 def test_columns_have_units_and_ranges():
@@ -427,8 +476,12 @@ def test_nomogram_agrees_with_the_card():
              + points["d-dimer"]["2000"] + points["grade"]["2"]
              + points["CRP (mg/L)"]["100"])  # fmt: skip
     score = card.intercept + sum(scale.least.values()) + scale.unit * total
-    frame = pd.DataFrame([row]).astype({"ward": object, "d-dimer": object, "grade": object})
-    assert score == pytest.approx(score_rows(source_of(frame), card).scores[0], rel=1e-12)
+    frame = pd.DataFrame([row]).astype(
+        {"ward": object, "d-dimer": object, "grade": object}
+    )
+    assert score == pytest.approx(
+        score_rows(source_of(frame), card).scores[0], rel=1e-12
+    )
     at = {text: place for place, text in scale.risk.ticks}
     base = card.intercept + sum(scale.least.values())
     half = base + scale.unit * scale.largest * at["50 %"] / 100
@@ -438,7 +491,7 @@ def test_nomogram_agrees_with_the_card():
     assert make_nomogram(replace(card, terms=(*card.terms, unknown))) is None
 
 
-# ------------------------------------------------------------------------------------------- texts
+# -------------------------------------------------------------------------------- texts
 
 PLACES = {"has_missing": True, "against": 1, "taken_as": (0, 1, 2)}
 CODES = ScoreCard(
@@ -455,7 +508,9 @@ CODES = ScoreCard(
 
 
 def test_a_number_for_a_code_is_refused():
-    with pytest.raises(DataError, match="'code' was text in training, such as '02', but is"):
+    with pytest.raises(
+        DataError, match="'code' was text in training, such as '02', but is"
+    ):
         score_rows(source_of(pd.DataFrame({"code": [2, 1], "ward": ["a", "b"]})), CODES)
 
 
@@ -463,12 +518,16 @@ def test_r_reads_texts_as_predict_does_or_says_that_it_cannot(tmp_path):
     if shutil.which("Rscript") is None:
         pytest.skip("no Rscript")
     (tmp_path / "score.R").write_text(to_r(CODES))
-    rows = pd.DataFrame({"code": ["01", " 02 ", "01"], "ward": ["a", "a \t", "\u00a0b"]})
+    rows = pd.DataFrame(
+        {"code": ["01", " 02 ", "01"], "ward": ["a", "a \t", "\u00a0b"]}
+    )
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    for how, told in ((', colClasses = "character"', ""), ("", "'code' must hold text, as with")):
-        code = (
-            f'source("score.R"); predict_risk(read.csv("rows.csv", encoding = "UTF-8"{how}))$score'
-        )
+    for how, told in (
+        (', colClasses = "character"', ""),
+        ("", "'code' must hold text, as with"),
+    ):
+        table = f'read.csv("rows.csv", encoding = "UTF-8"{how})'
+        code = f'source("score.R"); predict_risk({table})$score'
         done = subprocess.run(["Rscript", "--vanilla", "-e", code], cwd=tmp_path, text=True,
                               capture_output=True, check=False)  # fmt: skip
         assert told in done.stderr
@@ -486,7 +545,14 @@ def test_r_reads_texts_as_predict_does_or_says_that_it_cannot(tmp_path):
 def test_sql_has_no_score_for_texts_that_training_had_not():
     with duckdb.connect() as connection:
         connection.execute("create table t (code varchar, ward varchar)")
-        rows = [("01", "a "), ("1", "a"), (None, "b"), (" ", "b"), ("02", "a\t"), ("02", "c")]
+        rows = [
+            ("01", "a "),
+            ("1", "a"),
+            (None, "b"),
+            (" ", "b"),
+            ("02", "a\t"),
+            ("02", "c"),
+        ]
         connection.executemany("insert into t values (?, ?)", rows)
         found = connection.execute(to_sql(CODES).replace("my_table", "t")).fetchall()
     assert [row[2] for row in found] == [3.0, None, 0.5, 0.5, None, None]

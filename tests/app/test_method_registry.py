@@ -16,7 +16,9 @@ def test_l1_logistic_regression_sets_coefficients_to_zero():
     """An L2 penalty leaves none at zero, and an L1 penalty all of them just below l1_min_c."""
     assert np.count_nonzero(l1_logistic(0.1).fit(X, Y).coef_) < 10
     weights = np.where(Y, 60 / (2 * Y.sum()), 60 / (2 * (~Y).sum()))
-    threshold = np.abs(X.T @ (weights * np.where(Y, 1, -1))).max() / 2  # the gradient at zero
+    threshold = (
+        np.abs(X.T @ (weights * np.where(Y, 1, -1))).max() / 2
+    )  # the gradient at zero
     assert not l1_logistic(0.99 * (1 / threshold)).fit(X, Y).coef_.any()
     assert l1_logistic(10 * l1_min_c(X, Y, loss="log")).fit(X, Y).coef_.any()
 
@@ -39,7 +41,9 @@ def test_parameters_exist_and_every_method_can_be_made():
 
 
 def test_the_grid_of_a_peer_is_that_of_logspace():
-    np.testing.assert_allclose(all_methods()["l1-logistic"].grid["C"], np.logspace(-2, 2, 12))
+    np.testing.assert_allclose(
+        all_methods()["l1-logistic"].grid["C"], np.logspace(-2, 2, 12)
+    )
 
 
 def test_the_registry_costs_no_import_of_scikit_learn():

@@ -41,7 +41,7 @@ def path(content, tmp_path):
     return path
 
 
-# -------------------------------------------------------------------------------------------- sound
+# -------------------------------------------------------------------------------- sound
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,12 @@ def path(content, tmp_path):
     [
         lambda: sparseauc.SparseAUCClassifier(k=3),
         lambda: sparseauc.SparseAUCClassifier(k=3, limits=Limits(always_include=[1])),
-        lambda: sparseauc.SparseAUCClassifierCV(ks=range(1, 4), alphas=np.array([1.0, 10.0])),
-        lambda: sparseauc.SparseAUCClassifierCV(ks=[2], cv=StratifiedGroupKFold(3), curves=False),
+        lambda: sparseauc.SparseAUCClassifierCV(
+            ks=range(1, 4), alphas=np.array([1.0, 10.0])
+        ),
+        lambda: sparseauc.SparseAUCClassifierCV(
+            ks=[2], cv=StratifiedGroupKFold(3), curves=False
+        ),
         lambda: sparseauc.SHTAUCClassifier(k=3, random_state=0),
         lambda: sparseauc.MeanDifferenceClassifier(k=3),
         lambda: sparseauc.SparseAUCClassifier(k=3, curves=True),
@@ -99,14 +103,21 @@ def test_names_classes_summary_and_version_are_inside(path):
 
 def test_the_file_says_how_rows_are_scored(content):
     said = json.loads(content)["how"]
-    for one in ("sum over terms of the effect", "slope * score + intercept", "required", "levels"):
+    for one in (
+        "sum over terms of the effect",
+        "slope * score + intercept",
+        "required",
+        "levels",
+    ):
         assert one in said
 
 
 def test_names_of_a_frame(tmp_path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=[f"col {j}" for j in range(12)])
-    model = sparseauc.SparseAUCClassifier(k=2).fit(frame, np.where(y > 0, "ill", "well"))
+    model = sparseauc.SparseAUCClassifier(k=2).fit(
+        frame, np.where(y > 0, "ill", "well")
+    )
     card = save_model(tmp_path / "m.json", model)
     assert {term.column for term in card.terms} == set(model.get_feature_names_out())
     assert (card.negative, card.positive) == ("ill", "well")
@@ -125,10 +136,15 @@ def test_missing_values_count_as_medians(curves, tmp_path):
     medians = np.nanquantile(gaps, 0.5, axis=0, method="inverted_cdf")
     assert [term.fill for term in card.terms] == medians[places].tolist()
     np.testing.assert_allclose(
-        card.scores(gaps[:, places]), model.decision_function(gaps), rtol=1e-9, atol=1e-12
+        card.scores(gaps[:, places]),
+        model.decision_function(gaps),
+        rtol=1e-9,
+        atol=1e-12,
     )
     filled = np.where(np.isnan(gaps), medians, gaps)
-    np.testing.assert_array_equal(card.scores(gaps[:, places]), card.scores(filled[:, places]))
+    np.testing.assert_array_equal(
+        card.scores(gaps[:, places]), card.scores(filled[:, places])
+    )
 
 
 def test_rows_that_lack_what_is_required_have_no_score():
@@ -150,7 +166,9 @@ def test_columns_of_every_kind_are_saved(tmp_path):
         "bent": rng.normal(size=n), "ward": rng.choice(["a", "b", "c"], n),
         "flag": rng.random(n) < 0.5, "line": rng.normal(size=n),
     })  # fmt: skip
-    score = frame["bent"] ** 2 + 2 * (frame["ward"] == "b") + frame["flag"] + frame["line"]
+    score = (
+        frame["bent"] ** 2 + 2 * (frame["ward"] == "b") + frame["flag"] + frame["line"]
+    )
     outcome = score + rng.normal(size=n) > 2
     frame.loc[::9, "ward"] = None
     frame.loc[::11, "bent"] = np.nan
@@ -158,9 +176,16 @@ def test_columns_of_every_kind_are_saved(tmp_path):
     card = save_model(tmp_path / "m.json", model)
     loaded = load_model(tmp_path / "m.json")
     assert loaded == card
-    assert [term.encoding.kind for term in card.terms] == ["curve", "levels", "line", "line"]
+    assert [term.encoding.kind for term in card.terms] == [
+        "curve",
+        "levels",
+        "line",
+        "line",
+    ]
     frame.loc[5, "ward"] = "never seen"
-    with pytest.warns(UserWarning, match="'ward' has levels not seen in training in 1 of 400"):
+    with pytest.warns(
+        UserWarning, match="'ward' has levels not seen in training in 1 of 400"
+    ):
         found = loaded.decision_function(frame)
     expected = model.decision_function(frame)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
@@ -175,17 +200,21 @@ def test_columns_of_every_kind_are_saved(tmp_path):
 )
 def test_other_models_are_not_saved(model, tmp_path):
     said = f"expected a fitted model of sparseauc, got {type(model).__name__}"
-    with pytest.raises(TypeError, match=f"{said}.*in place of a pipeline, fit the model to"):
+    with pytest.raises(
+        TypeError, match=f"{said}.*in place of a pipeline, fit the model to"
+    ):
         save_model(tmp_path / "m.json", model.fit(X, y))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_estimators_are_pickled_by_whoever_wants_that(model):
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(
+        again.decision_function(X), model.decision_function(X)
+    )
 
 
-# ------------------------------------------------------------------------------------------ refused
+# ------------------------------------------------------------------------------ refused
 
 
 class Harmful:
@@ -251,7 +280,9 @@ def test_absent_file_and_folder(tmp_path):
     ],
 )
 def test_a_card_of_the_wrong_shape(path, content, changes, says):
-    path.write_text(json.dumps(json.loads(content) | changes).replace("Infinity", "1e400"))
+    path.write_text(
+        json.dumps(json.loads(content) | changes).replace("Infinity", "1e400")
+    )
     with pytest.raises(ModelFileError, match=says):
         load_model(path)
 
@@ -259,14 +290,17 @@ def test_a_card_of_the_wrong_shape(path, content, changes, says):
 def test_another_format_is_refused_naming_the_version(path, content):
     changed = json.loads(content) | {"sparseauc": FORMAT + 1, "version": "9.1"}
     path.write_text(json.dumps(changed))
-    with pytest.raises(ModelFileError, match=r"written by sparseauc 9\.1 in another format"):
+    with pytest.raises(
+        ModelFileError, match=r"written by sparseauc 9\.1 in another format"
+    ):
         load_model(path)
 
 
 @settings(max_examples=150)
 @given(
     places=st.lists(
-        st.tuples(st.floats(0, 1, exclude_max=True), st.binary(min_size=1, max_size=4)), max_size=5
+        st.tuples(st.floats(0, 1, exclude_max=True), st.binary(min_size=1, max_size=4)),
+        max_size=5,
     ),
     end=st.floats(0, 1),
 )
@@ -298,8 +332,20 @@ def test_damage_is_refused_or_read(content, tmp_path_factory, places, end):
         {"kind": ["curve"]},
         {"kind": "levels", "levels": ["a"], "taken_as": [0, 7], "coef": [1.0]},
         {"kind": "levels", "levels": ["a", "b"], "taken_as": [0, 1], "coef": [1.0]},
-        {"kind": "levels", "levels": ["a", "b"], "against": -1, "taken_as": [0, 1, 0], "coef": [1]},
-        {"kind": "levels", "levels": ["a", "b"], "against": 2, "taken_as": [0, 1, 0], "coef": [1]},
+        {
+            "kind": "levels",
+            "levels": ["a", "b"],
+            "against": -1,
+            "taken_as": [0, 1, 0],
+            "coef": [1],
+        },
+        {
+            "kind": "levels",
+            "levels": ["a", "b"],
+            "against": 2,
+            "taken_as": [0, 1, 0],
+            "coef": [1],
+        },
         {"kind": "steps", "cuts": [2.0, 1.0], "coef": [0.0, 1.0, 2.0]},
     ],
 )

@@ -48,7 +48,9 @@ def test_a_frame_is_reported_as_its_file_is(frame, tmp_path):
 
 @pytest.mark.slow
 def test_the_page_is_saved_and_shown_in_a_notebook(frame, tmp_path):
-    page = report(frame, "state", positive="ill", path=tmp_path / "a" / "r.html", **FAST)
+    page = report(
+        frame, "state", positive="ill", path=tmp_path / "a" / "r.html", **FAST
+    )
     assert (tmp_path / "a" / "r.html").read_text(encoding="utf-8") == page.html
     shown = page._repr_html_()
     assert html.unescape(re.search(r'srcdoc="([^"]*)"', shown)[1]) == page.html
@@ -77,7 +79,13 @@ def test_columns_are_read_as_by_the_command(frame, file, tmp_path):
         data = tmp_path / "t.csv"
         given.to_csv(data, index=False)
     page = report(
-        data, "state", positive="ill", negative="well", ids="patient", numeric=["lab"], **ONE_FIT
+        data,
+        "state",
+        positive="ill",
+        negative="well",
+        ids="patient",
+        numeric=["lab"],
+        **ONE_FIT,
     )
     assert page.fit.table.y.size == 110
     assert "lab" in page.fit.table.columns
@@ -89,8 +97,14 @@ def test_columns_are_read_as_by_the_command(frame, file, tmp_path):
 @pytest.mark.slow
 def test_numbers_and_truth_values_as_outcome(frame):
     sick = frame["state"] == "ill"
-    for outcome, positive in ((sick.astype(int), 1), (sick, True), (sick.astype(float), 1)):
-        page = report(frame.assign(state=outcome), "state", positive=positive, **ONE_FIT)
+    for outcome, positive in (
+        (sick.astype(int), 1),
+        (sick, True),
+        (sick.astype(float), 1),
+    ):
+        page = report(
+            frame.assign(state=outcome), "state", positive=positive, **ONE_FIT
+        )
         assert page.fit.table.y.tolist() == sick.astype(int).tolist()
 
 
@@ -105,17 +119,24 @@ def test_numbers_and_truth_values_as_outcome(frame):
     ],
 )
 def test_a_fitted_model_is_reported(frame, model, named, tmp_path):
-    X, y = frame.drop(columns="state"), frame["state"].map({"well": "a", "ill": "b"}).to_numpy()
+    X, y = (
+        frame.drop(columns="state"),
+        frame["state"].map({"well": "a", "ill": "b"}).to_numpy(),
+    )
     X = X if named else X.to_numpy()
     fitted = model.fit(X, y)
-    page = report_model(fitted, X, y, tmp_path / "report.html", stability_pairs=3, folds=3)
+    page = report_model(
+        fitted, X, y, tmp_path / "report.html", stability_pairs=3, folds=3
+    )
     assert (tmp_path / "report.html").exists()
     summary = page.fit
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     expected = nested_scores(model, X, y, cv=folds)
     assert summary.nested.interval == expected.interval
     chosen = np.flatnonzero(fitted.coef_[0])
-    assert set(summary.columns["column"]) == {f"{'gene ' if named else 'x'}{j}" for j in chosen}
+    assert set(summary.columns["column"]) == {
+        f"{'gene ' if named else 'x'}{j}" for j in chosen
+    }
     assert (summary.stability is None) == isinstance(model, SHTAUCClassifier)
     assert "that rank b above a" in page.html
 
@@ -148,13 +169,15 @@ def test_pipelines_and_searches_are_reported(frame, tmp_path):
 def fold_ids(page):
     folds = page.fit.nested.folds
     return [
-        (np.flatnonzero(folds != one), np.flatnonzero(folds == one)) for one in np.unique(folds)
+        (np.flatnonzero(folds != one), np.flatnonzero(folds == one))
+        for one in np.unique(folds)
     ]
 
 
 def test_few_events_leave_nested_cross_validation_out(frame):
     rows = np.r_[
-        np.flatnonzero(frame["state"] == "well"), np.flatnonzero(frame["state"] == "ill")[:2]
+        np.flatnonzero(frame["state"] == "well"),
+        np.flatnonzero(frame["state"] == "ill")[:2],
     ]
     X, y = frame.drop(columns="state").iloc[rows], frame["state"].iloc[rows].to_numpy()
     model = SparseAUCClassifier(k=1).fit(X, y)

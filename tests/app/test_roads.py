@@ -1,10 +1,11 @@
 """A model means the same by every road: command, Python, JSON card, SQL, page, workbook, R.
 
-Tables are generated with what is read differently elsewhere: texts that look like booleans, numbers
-or dates, booleans, missing values, decimal commas, points between thousands, limits such as >30,
-wrong values, ids that are digits, labels that are numbers, dates that are no features. New rows
-hold some of it only, so that nothing can be found out from them. Every option of ``fit`` that
-changes the model is drawn at random; ``SPARSEAUC_EXAMPLES`` sets the number of tables.
+Tables are generated with what is read differently elsewhere: texts that look like
+booleans, numbers or dates, booleans, missing values, decimal commas, points between
+thousands, limits such as >30, wrong values, ids that are digits, labels that are
+numbers, dates that are no features. New rows hold some of it only, so that nothing can
+be found out from them. Every option of ``fit`` that changes the model is drawn at
+random; ``SPARSEAUC_EXAMPLES`` sets the number of tables.
 """
 
 import csv
@@ -53,7 +54,14 @@ ELSEWHERE = {
     "format", "rule",
     "seed", "jobs", "out", "report", "force", "as_json", "labels", "missing_codes",
 }  # fmt: skip
-LABELS = [("0", "1"), ("1.0", "2.0"), ("no", "yes"), ("false", "true"), ("01", "02"), ("-1", "+1")]
+LABELS = [
+    ("0", "1"),
+    ("1.0", "2.0"),
+    ("no", "yes"),
+    ("false", "true"),
+    ("01", "02"),
+    ("-1", "+1"),
+]
 N = 80
 
 
@@ -64,7 +72,15 @@ class Drawn(dict):
         return repr(
             {
                 name: self[name]
-                for name in ("seed", "comma", "date", "days", "weights", "signed", "options")
+                for name in (
+                    "seed",
+                    "comma",
+                    "date",
+                    "days",
+                    "weights",
+                    "signed",
+                    "options",
+                )
             }
         )
 
@@ -96,7 +112,9 @@ def tables(draw):
         "lab": (np.array([limit_of(value, rng) for value in lab], object), "limits"),
     }  # fmt: skip
     for name in ("flag", "kind"):  # both values are there
-        columns[name][0][:4] = [True, True, False, False] if name == "flag" else levels[:2] * 2
+        columns[name][0][:4] = (
+            [True, True, False, False] if name == "flag" else levels[:2] * 2
+        )
     columns["kind"][0][4 + rng.permutation(N - 4)[:6]] = levels[-1]
     rows = [
         {name: values[i].item() if hasattr(values[i], "item") else values[i]
@@ -108,7 +126,9 @@ def tables(draw):
             for name in row:
                 if rng.random() < 0.1 and i > 5:
                     row[name] = None
-    new = [dict(rows[i]) for i in rng.permutation(N)[: draw(st.sampled_from([1, 3, 8]))]]
+    new = [
+        dict(rows[i]) for i in rng.permutation(N)[: draw(st.sampled_from([1, 3, 8]))]
+    ]
     for row in new:
         for name in row:
             chance = rng.random()
@@ -117,7 +137,9 @@ def tables(draw):
             elif chance < 0.3 and name == "kind":
                 row[name] = "never seen"
             elif chance < 0.5 and name in ("kind", "lab") and row[name] is not None:
-                before, after = rng.choice(["", " ", "\t", "\u00a0", "  \n"], 2).tolist()
+                before, after = rng.choice(
+                    ["", " ", "\t", "\u00a0", "  \n"], 2
+                ).tolist()
                 row[name] = before + row[name] + after
             elif chance < 0.4 and name == "crp":  # below all of the training rows
                 row[name] = -3.0
@@ -182,15 +204,29 @@ def write_csv(path, drawn, rows, labels=None):
     with path.open("w", newline="") as file:
         writer = csv.writer(file, delimiter=delimiter)
         dated = ["when"] if drawn["date"] and labels is not None else []
-        more = [] if labels is None else [name for name in ("days", "weights") if drawn[name]]
-        writer.writerow(["id", *order, *dated, *more, *([] if labels is None else ["state"])])
+        more = (
+            []
+            if labels is None
+            else [name for name in ("days", "weights") if drawn[name]]
+        )
+        writer.writerow(
+            ["id", *order, *dated, *more, *([] if labels is None else ["state"])]
+        )
         for i, row in enumerate(rows):
             cells = [written(row[name], drawn["kinds"][name], comma=drawn["comma"])
                      for name in order]  # fmt: skip
             when = [f"2024-03-{1 + i % 28:02d}"] if dated else []
-            numbers = [written(drawn[name][i], "number", comma=drawn["comma"]) for name in more]
+            numbers = [
+                written(drawn[name][i], "number", comma=drawn["comma"]) for name in more
+            ]
             writer.writerow(
-                [ids(i), *cells, *when, *numbers, *([] if labels is None else [labels[i]])]
+                [
+                    ids(i),
+                    *cells,
+                    *when,
+                    *numbers,
+                    *([] if labels is None else [labels[i]]),
+                ]
             )
 
 
@@ -204,7 +240,7 @@ def run(*arguments):
     return result.stdout
 
 
-# -------------------------------------------------------------------------------------- the roads
+# ---------------------------------------------------------------------------- the roads
 
 
 def by_command(model, new, *, calibrated):
@@ -229,10 +265,14 @@ def by_python(model, drawn):
         warnings.simplefilter("ignore")
         loaded = load_model(model)
         if drawn["days"]:  # what is predicted is the score
-            return [None if np.isnan(score) else score for score in loaded.predict(frame)]
+            return [
+                None if np.isnan(score) else score for score in loaded.predict(frame)
+            ]
         scores = loaded.decision_function(frame)
         labels = loaded.predict(frame)
-    named = [None if np.isnan(score) else loaded.classes_[int(score > 0)] for score in scores]
+    named = [
+        None if np.isnan(score) else loaded.classes_[int(score > 0)] for score in scores
+    ]
     assert labels.tolist() == named
     return [None if np.isnan(score) else score for score in scores]
 
@@ -255,7 +295,9 @@ def effect_of(value, says):
         effects = [*coef]
         if says["against"] >= 0:
             effects.insert(says["against"], 0.0)
-        return effects[says["taken_as"][levels.index(value) if value in levels else len(levels)]]
+        return effects[
+            says["taken_as"][levels.index(value) if value in levels else len(levels)]
+        ]
     if value is None:
         value = says["knots"][1] if kind == "curve" else says["missing"]
     if kind == "steps":
@@ -306,7 +348,9 @@ SQL_TYPES = {"number": "DOUBLE PRECISION", "whole": "INTEGER", "boolean": "BOOLE
 
 
 def created(drawn):
-    declared = ", ".join(f'"{name}" {SQL_TYPES[kind]}' for name, kind in drawn["kinds"].items())
+    declared = ", ".join(
+        f'"{name}" {SQL_TYPES[kind]}' for name, kind in drawn["kinds"].items()
+    )
     return f"CREATE TABLE t (place INTEGER, {declared})"
 
 
@@ -337,7 +381,9 @@ def by_place(sql, card):
     """What the exported query adds to the rows of t, in their order."""
     added = "sparseauc_score"
     added += "" if card["calibration"] is None else ", sparseauc_risk"
-    return f"SELECT {added} FROM ({sql.replace('my_table', 't')}) AS found ORDER BY place"
+    return (
+        f"SELECT {added} FROM ({sql.replace('my_table', 't')}) AS found ORDER BY place"
+    )
 
 
 def by_postgres(server, sql, card, drawn, *, nan):
@@ -368,7 +414,8 @@ def postgres():
     if not all(shutil.which(name) for name in ("initdb", "postgres", "psql")):
         yield None
         return
-    # Not in the folder of the tests, which others must not enter: the server refuses to be root.
+    # Not in the folder of the tests, which others must not enter: the server refuses to
+    # be root.
     with tempfile.TemporaryDirectory(prefix="pg") as name:
         folder, who = Path(name) / "data", {}
         if os.getuid() == 0:
@@ -385,7 +432,12 @@ def postgres():
                 "-v", "ON_ERROR_STOP=1"]  # fmt: skip
         try:
             for _ in range(100):
-                if subprocess.run([*psql, "-c", "SELECT 1"], capture_output=True).returncode == 0:
+                if (
+                    subprocess.run(
+                        [*psql, "-c", "SELECT 1"], capture_output=True
+                    ).returncode
+                    == 0
+                ):
                     break
                 if server.poll() is not None:
                     break
@@ -421,12 +473,19 @@ def equal_or_refused(found, expected, drawn, card):
     def refused(text):
         return odd(text) or (text is not None and text.strip() == "never seen")
 
-    unknown = [{**row, "kind": None} if odd(row["kind"]) else row for row in drawn["new"]]
+    unknown = [
+        {**row, "kind": None} if odd(row["kind"]) else row for row in drawn["new"]
+    ]
     others = by_card(card, {**drawn, "new": unknown})
-    for one, score, other, row in zip(found, expected, others, drawn["new"], strict=True):
+    for one, score, other, row in zip(
+        found, expected, others, drawn["new"], strict=True
+    ):
         if one is None and (refused(row["kind"]) or odd(row["lab"])):
             continue
-        same([one], [other if odd(row["kind"]) and one != pytest.approx(score) else score])
+        same(
+            [one],
+            [other if odd(row["kind"]) and one != pytest.approx(score) else score],
+        )
 
 
 def test_options_of_fit_are_drawn_or_leave_the_roads_as_they_are():
@@ -468,7 +527,8 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
     ):  # decision_function is in log odds
         how = card["calibration"]
         in_python = [
-            None if total is None else how["slope"] * total + how["intercept"] for total in expected
+            None if total is None else how["slope"] * total + how["intercept"]
+            for total in expected
         ]
     same(by_python(model, drawn), in_python)
 
@@ -476,11 +536,17 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
     for nan in (False, True):
         with duckdb.connect() as connection:
             equal_or_refused(
-                by_database(connection, sql, card, drawn, nan=nan), expected, drawn, card
+                by_database(connection, sql, card, drawn, nan=nan),
+                expected,
+                drawn,
+                card,
             )
         with sqlite3.connect(":memory:") as connection:
             equal_or_refused(
-                by_database(connection, sql, card, drawn, nan=nan), expected, drawn, card
+                by_database(connection, sql, card, drawn, nan=nan),
+                expected,
+                drawn,
+                card,
             )
         if postgres is not None:
             equal_or_refused(
@@ -495,7 +561,10 @@ def by_hand_over(model, card, drawn, expected, folder):
     page, code = run("export", model, "html"), run("export", model, "r")
     risks = probabilities(card, expected) if card["calibration"] is not None else None
     rows = [
-        {name: stored(value, drawn["kinds"][name], drawn) for name, value in row.items()}
+        {
+            name: stored(value, drawn["kinds"][name], drawn)
+            for name, value in row.items()
+        }
         for row in drawn["new"]
     ]
     if shutil.which("node") is not None:
@@ -554,4 +623,6 @@ def by_r(code, rows, drawn, folder):
     )
     done = subprocess.run(["Rscript", "--vanilla", "run.R"], cwd=folder, capture_output=True,
                           text=True, check=True)  # fmt: skip
-    return [None if line.startswith("NA") else float(line) for line in done.stdout.split()]
+    return [
+        None if line.startswith("NA") else float(line) for line in done.stdout.split()
+    ]

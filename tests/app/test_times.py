@@ -66,7 +66,9 @@ def folder(tmp_path_factory):
 WITH_TIMES = ("--time", "days", "--event", "status")
 
 
-@pytest.fixture(scope="module", params=[(), ("--points", 5)], ids=["coefficients", "points"])
+@pytest.fixture(
+    scope="module", params=[(), ("--points", 5)], ids=["coefficients", "points"]
+)
 def fitted(folder, request):
     """A model, and what its fit says in JSON."""
     model = folder / f"model{len(request.param)}.json"
@@ -80,7 +82,12 @@ def fitted(folder, request):
 def test_fit_ranks_by_concordance(fitted, folder):
     model, said = fitted
     assert said["measure"] == "C"
-    assert said["follow_up"] == {"time": "days", "event": "2", "horizon": 365.0, "binary": False}
+    assert said["follow_up"] == {
+        "time": "days",
+        "event": "2",
+        "horizon": 365.0,
+        "binary": False,
+    }
     names = {one["column"] for one in said["chosen"]}
     assert {"nodes", "grade"} < names
     assert {"days", "status"}.isdisjoint({*said["distributions"], *said["left_out"]})
@@ -95,7 +102,9 @@ def test_fit_ranks_by_concordance(fitted, folder):
     slope = load_model(model).calibration.slope
     assert said["points"] is not None or slope == 1
     for one in said["chosen"]:
-        assert one["hazard_ratio_per_sd"] == pytest.approx(np.exp(slope * one["standardised"]))
+        assert one["hazard_ratio_per_sd"] == pytest.approx(
+            np.exp(slope * one["standardised"])
+        )
 
 
 def test_terminal_says_what_the_score_is(fitted):
@@ -162,9 +171,13 @@ def test_predict_writes_score_and_risk(fitted, folder):
 
 def test_validate_judges_concordance_and_risks_at_the_horizon(fitted, folder):
     model, fit = fitted
-    said = json.loads(run("validate", model, folder / "new.csv", "--by", "arm", "--json").stdout)
+    said = json.loads(
+        run("validate", model, folder / "new.csv", "--by", "arm", "--json").stdout
+    )
     table = pd.read_csv(folder / "new.csv")
-    times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
+    times = SurvivalTimes(
+        table["days"].to_numpy(float), (table["status"] == 2).to_numpy()
+    )
     y = np.column_stack([times.event, times.time])
     loaded = load_model(model)
     area = uno_concordance(y, y, loaded.predict(table), horizon=365)
@@ -173,8 +186,12 @@ def test_validate_judges_concordance_and_risks_at_the_horizon(fitted, folder):
     p, weights = loaded.predict_risk(table), horizon_weights(times, 365.0)
     by_then = times.event & (times.time <= 365)
     assert said["brier"] == pytest.approx(np.mean(weights * (by_then - p) ** 2))
-    assert said["calibration"]["observed"] == pytest.approx(np.average(by_then, weights=weights))
-    assert said["calibration"]["expected"] == pytest.approx(np.average(p, weights=weights))
+    assert said["calibration"]["observed"] == pytest.approx(
+        np.average(by_then, weights=weights)
+    )
+    assert said["calibration"]["expected"] == pytest.approx(
+        np.average(p, weights=weights)
+    )
     assert [one["name"] for one in said["groups"]] == ["new", "old"]
     part = (table["arm"] == "old").to_numpy()
     ours = ComparablePairs.from_times(
@@ -192,7 +209,9 @@ def test_validate_judges_concordance_and_risks_at_the_horizon(fitted, folder):
 def test_the_slope_of_calibration_is_that_of_a_cox_model(fitted, folder):
     """Its error is from the second derivative of the partial likelihood, by differences."""
     model, _ = fitted
-    said = json.loads(run("validate", model, folder / "new.csv", "--json").stdout)["calibration"]
+    said = json.loads(run("validate", model, folder / "new.csv", "--json").stdout)[
+        "calibration"
+    ]
     table = pd.read_csv(folder / "new.csv")
     card = load_model(model)
     linear = card.calibration.linear(card.predict(table))
@@ -226,7 +245,13 @@ def test_rows_that_do_not_reach_the_horizon_are_ranked(fitted, folder):
     short = ("validate", model, folder / "short.csv")
     said = json.loads(
         run(
-            *short, "--risk-column", "theirs", "--report", folder / "s.html", "--force", "--json"
+            *short,
+            "--risk-column",
+            "theirs",
+            "--report",
+            folder / "s.html",
+            "--force",
+            "--json",
         ).stdout
     )
     event = (table["status"] == 2).to_numpy()
@@ -238,7 +263,9 @@ def test_rows_that_do_not_reach_the_horizon_are_ranked(fitted, folder):
     told = "risks are not judged: the model's horizon is 365, and times go from"
     assert told in " ".join(said["notes"])
     assert f"C {area:.3f}" in run(*short).output
-    refused = run(*short, "--update", "slope", "--out", folder / "never.json", code=3).output
+    refused = run(
+        *short, "--update", "slope", "--out", folder / "never.json", code=3
+    ).output
     assert "is not followed until the horizon" in " ".join(refused.split())
 
 
@@ -246,7 +273,9 @@ def with_another_score(folder):
     """New rows with risks of another model, and a score that some rows lack."""
     table = pd.read_csv(folder / "new.csv")
     rng = np.random.default_rng(5)
-    table["theirs"] = 1 / (1 + np.exp(0.6 - 0.7 * table["nodes"] + 0.3 * rng.normal(size=80)))
+    table["theirs"] = 1 / (
+        1 + np.exp(0.6 - 0.7 * table["nodes"] + 0.3 * rng.normal(size=80))
+    )
     table["rank"] = table["grade"].rank().where(table.index >= 10)
     table.to_csv(folder / "others.csv", index=False)
     return table
@@ -256,9 +285,13 @@ def test_another_score_is_judged_at_the_horizon(fitted, folder):
     model, _ = fitted
     table = with_another_score(folder)
     options = ("--risk-column", "theirs", "--risk-column", "rank")
-    said = json.loads(run("validate", model, folder / "others.csv", *options, "--json").stdout)
+    said = json.loads(
+        run("validate", model, folder / "others.csv", *options, "--json").stdout
+    )
     theirs, rank = said["others"]
-    times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
+    times = SurvivalTimes(
+        table["days"].to_numpy(float), (table["status"] == 2).to_numpy()
+    )
     y, p = np.column_stack([times.event, times.time]), table["theirs"].to_numpy()
     own = load_model(model).predict(table)
     areas = [uno_concordance(y, y, scores, horizon=365) for scores in (own, p)]
@@ -270,7 +303,9 @@ def test_another_score_is_judged_at_the_horizon(fitted, folder):
     assert theirs["standard_error"] == pytest.approx(pairs.standard_error(own, p))
     weights, by_then = horizon_weights(times, 365.0), times.event & (times.time <= 365)
     assert theirs["brier"] == pytest.approx(np.mean(weights * (by_then - p) ** 2))
-    assert theirs["calibration"]["expected"] == pytest.approx(np.average(p, weights=weights))
+    assert theirs["calibration"]["expected"] == pytest.approx(
+        np.average(p, weights=weights)
+    )
     at_horizon = roc_auc_score(by_then, p, sample_weight=weights)
     assert theirs["auc_at_horizon"]["auc"] == pytest.approx(at_horizon)
     assert (rank["rows"], rank["calibration"], rank["brier"]) == (70, None, None)
@@ -285,7 +320,9 @@ def test_another_score_is_judged_at_the_horizon(fitted, folder):
     page = unescape((folder / "others.html").read_text())
     assert "AUC at the horizon" in page
     assert "C of the model" in page
-    assert "DeLong" not in page.split("Compared with other scores")[1].split("</table>")[0]
+    assert (
+        "DeLong" not in page.split("Compared with other scores")[1].split("</table>")[0]
+    )
 
 
 @pytest.mark.parametrize("how", ["intercept", "slope"])
@@ -293,7 +330,9 @@ def test_a_model_is_recalibrated_on_new_rows(fitted, folder, how):
     """Breslow's baseline at the model's slope; or the Cox model of its scores."""
     model, _ = fitted
     path, table = folder / f"updated-{how}.json", pd.read_csv(folder / "new.csv")
-    run("validate", model, folder / "new.csv", "--update", how, "--out", path, "--force")
+    run(
+        "validate", model, folder / "new.csv", "--update", how, "--out", path, "--force"
+    )
     before, after = load_model(model), load_model(path)
     scores = before.predict(table)
     np.testing.assert_array_equal(after.predict(table), scores)
@@ -304,10 +343,13 @@ def test_a_model_is_recalibrated_on_new_rows(fitted, folder, how):
         slope = cox.fit(scores[:, None], Surv.from_arrays(event, days)).coef_[0]
     assert after.calibration.slope == pytest.approx(slope, rel=1e-6)
     hazard = sum(
-        1 / np.exp(slope * scores[days >= time]).sum() for time in days[event & (days <= 365)]
+        1 / np.exp(slope * scores[days >= time]).sum()
+        for time in days[event & (days <= 365)]
     )
     np.testing.assert_allclose(
-        after.predict_risk(table), 1 - np.exp(-hazard * np.exp(slope * scores)), rtol=1e-6
+        after.predict_risk(table),
+        1 - np.exp(-hazard * np.exp(slope * scores)),
+        rtol=1e-6,
     )
     (step,) = after.summary["updates"]
     assert (step["rows"], step["events"]) == (80, event.sum())
@@ -343,7 +385,9 @@ def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
         ).stdout
     )  # fmt: skip
     table = pd.read_csv(folder / "table.csv")
-    times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
+    times = SurvivalTimes(
+        table["days"].to_numpy(float), (table["status"] == 2).to_numpy()
+    )
     weights = horizon_weights(times, 365.0)
     known = weights > 0
     y = (times.event & (times.time <= 365))[known]
@@ -353,13 +397,24 @@ def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
     assert "inverse censoring weights" in " ".join(said["notes"])
     card = load_model(model)
     X = table.loc[known, list(card.columns)]
-    plain = sparseauc.SparseAUCClassifierCV([3], [1.0], coefficients="auc", curves="auto")
+    plain = sparseauc.SparseAUCClassifierCV(
+        [3], [1.0], coefficients="auc", curves="auto"
+    )
     plain.fit(X, y, sample_weight=weights[known])
     scores = card.decision_function(table[known])
     np.testing.assert_allclose(scores, plain.decision_function(X), rtol=1e-9)
     with_another_score(folder)
-    update = ("--risk-column", "theirs", "--update", "slope", "--out", folder / "again.json")
-    found = json.loads(run("validate", model, folder / "others.csv", *update, "--json").stdout)
+    update = (
+        "--risk-column",
+        "theirs",
+        "--update",
+        "slope",
+        "--out",
+        folder / "again.json",
+    )
+    found = json.loads(
+        run("validate", model, folder / "others.csv", *update, "--json").stdout
+    )
     assert found["measure"] == "AUC"
     (theirs,) = found["others"]
     new = pd.read_csv(folder / "others.csv")
@@ -375,7 +430,9 @@ def test_event_until_a_horizon_is_a_weighted_question_of_two_classes(folder):
 
 
 def set_at(name, row, value):
-    return lambda table: table.assign(**{name: table[name].where(table.index != row, value)})
+    return lambda table: table.assign(
+        **{name: table[name].where(table.index != row, value)}
+    )
 
 
 def as_it_is(table):
@@ -389,24 +446,54 @@ def with_three_values(table):
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (set_at("days", 4, np.nan), (), "'days' is missing in 1 row, first in row 5: fill it in"),
-        (set_at("days", 7, -3), (), "'days' is negative in 1 row, first in row 8: give a number"),
-        (lambda t: t.assign(status=0), (), "no row has the event: 'status' is '0' in all rows"),
+        (
+            set_at("days", 4, np.nan),
+            (),
+            "'days' is missing in 1 row, first in row 5: fill it in",
+        ),
+        (
+            set_at("days", 7, -3),
+            (),
+            "'days' is negative in 1 row, first in row 8: give a number",
+        ),
+        (
+            lambda t: t.assign(status=0),
+            (),
+            "no row has the event: 'status' is '0' in all rows",
+        ),
         (lambda t: t.assign(days=9, status=2), (), "all times are equal, 9"),
-        (with_three_values, (), "'status' has 3 values: '0' (100 rows), '1' (100 rows), '2' (100"),
-        (with_three_values, (), "censored at their time, those with a competing event too"),
+        (
+            with_three_values,
+            (),
+            "'status' has 3 values: '0' (100 rows), '1' (100 rows), '2' (100",
+        ),
+        (
+            with_three_values,
+            (),
+            "censored at their time, those with a competing event too",
+        ),
         (as_it_is, ("--horizon", 99999), "horizon is 99999, and times go from"),
         (as_it_is, ("--horizon", 0.5), "no event comes before the horizon 0.5"),
-        (as_it_is, ("--horizon", "soon"), "--horizon is a number above 0, or within:365"),
+        (
+            as_it_is,
+            ("--horizon", "soon"),
+            "--horizon is a number above 0, or within:365",
+        ),
         (as_it_is, ("--event-value", 7), "--event-value: 'status' has no class '7'"),
         (lambda t: t.assign(days="soon"), (), "'days' must hold numbers"),
-        (lambda t: t.rename(columns={"status": "state"}), (), "--event: there is no column"),
+        (
+            lambda t: t.rename(columns={"status": "state"}),
+            (),
+            "--event: there is no column",
+        ),
     ],
 )
 def test_what_is_refused_is_named(change, options, message, folder, tmp_path):
     code = 2 if "soon" in options else 3
     change(pd.read_csv(folder / "table.csv")).to_csv(tmp_path / "bad.csv", index=False)
-    said = run("fit", tmp_path / "bad.csv", *WITH_TIMES, "--quick", *options, code=code).output
+    said = run(
+        "fit", tmp_path / "bad.csv", *WITH_TIMES, "--quick", *options, code=code
+    ).output
     assert message in " ".join(said.replace("│", "").split()), said
     assert "Traceback" not in said
 
@@ -416,7 +503,9 @@ def test_time_and_event_go_together(folder):
     alone = " ".join(run("fit", table, "--time", "days", code=3).output.split())
     assert "which column says who had the event? Give --event, perhaps" in alone
     assert "'status' (2 values)" in alone
-    beside = run("fit", table, "--target", "status", "--horizon", 365, "--quick", code=3).output
+    beside = run(
+        "fit", table, "--target", "status", "--horizon", 365, "--quick", code=3
+    ).output
     assert "--horizon is about times" in beside
     unknown = run("fit", table, "--time", "dais", "--event", "status", code=3).output
     assert "'days'" in unknown
@@ -438,7 +527,9 @@ def test_three_values_are_fitted_once_the_event_is_named(folder, tmp_path):
 def test_tables_without_censored_rows_are_fitted(folder, tmp_path):
     table = pd.read_csv(folder / "table.csv").assign(status=1)
     table.to_csv(tmp_path / "table.csv", index=False)
-    said = json.loads(run("fit", tmp_path / "table.csv", *WITH_TIMES, "-k", 2, "--json").stdout)
+    said = json.loads(
+        run("fit", tmp_path / "table.csv", *WITH_TIMES, "-k", 2, "--json").stdout
+    )
     assert said["positives"] == said["rows"] == 300
     assert said["auc"]["auc"] > 0.6
 
@@ -452,9 +543,16 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
     card = json.loads(model.read_text())
     by_card = np.full(len(table), card["intercept"])
     for term in card["terms"]:
-        by_card += [effect_by_words(term, value) for value in table[term["column"]].tolist()]
+        by_card += [
+            effect_by_words(term, value) for value in table[term["column"]].tolist()
+        ]
     np.testing.assert_allclose(by_card, score, atol=1e-12)
-    assert card["follow_up"] == {"time": "days", "event": "2", "horizon": 365.0, "binary": False}
+    assert card["follow_up"] == {
+        "time": "days",
+        "event": "2",
+        "horizon": 365.0,
+        "binary": False,
+    }
     how = card["calibration"]
     by_card = how["slope"] * by_card + how["intercept"]
     np.testing.assert_allclose(1 - np.exp(-np.exp(by_card)), risk, atol=1e-12)
@@ -481,7 +579,11 @@ def test_calculators_have_the_risk_until_the_horizon(fitted, folder):
     assert '"labels":false' in page
     run("export", model, "xlsx", "--out", folder / "model.xlsx", "--force")
     book = openpyxl.load_workbook(folder / "model.xlsx")
-    cells = {row[0].value: row[1].value for row in book["Calculator"].iter_rows() if row[0].value}
+    cells = {
+        row[0].value: row[1].value
+        for row in book["Calculator"].iter_rows()
+        if row[0].value
+    }
     assert "1-EXP(-EXP(" in cells["Risk until 365"]
     assert "Label" not in cells
 
@@ -534,7 +636,12 @@ def test_reports_tell_of_concordance_and_follow_up(folder):
     )  # fmt: skip
     page = (folder / "validation.html").read_text()
     text = unescape(" ".join(re.sub(r"<[^>]*>", " ", page).split()))
-    for said in ("Numbers at risk", "AUC at 365", "Uno's C up to 365", "The C on these rows"):
+    for said in (
+        "Numbers at risk",
+        "AUC at 365",
+        "Uno's C up to 365",
+        "The C on these rows",
+    ):
         assert said in text, said
     for other in ("scores of nested", "loess", "AUC against chance", "Positive"):
         assert other not in text, other
@@ -562,7 +669,9 @@ def test_replacements_and_learning_curve_are_those_of_the_library(folder):
     for train, test in splits:
         model = sparseauc.SparseConcordance(2, 1.0).fit(read.X.iloc[train], y[train])
         of_train = model.predict(read.X.iloc[train])
-        scores[test] = (model.predict(read.X.iloc[test]) - of_train.mean()) / of_train.std()
+        scores[test] = (
+            model.predict(read.X.iloc[test]) - of_train.mean()
+        ) / of_train.std()
     assert n == 240
     assert whole.auc == pytest.approx(read.outcome.interval(scores).auc)
     assert learning_curve(summary)[0][0] == 72
@@ -570,7 +679,9 @@ def test_replacements_and_learning_curve_are_those_of_the_library(folder):
 
 def test_curves_and_areas_are_those_of_scikit_survival():
     table = make_patients(200, seed=3)
-    times = SurvivalTimes(table["days"].to_numpy(float), (table["status"] == 2).to_numpy())
+    times = SurvivalTimes(
+        table["days"].to_numpy(float), (table["status"] == 2).to_numpy()
+    )
     y = Surv.from_arrays(times.event, times.time)
     scores = table["nodes"].to_numpy()
     found = follow_scores(times, 400.0, scores)
@@ -607,7 +718,10 @@ def test_hazards_are_compared_before_and_after_the_median_event(proportional):
     after = times.time > found.until
     early = Surv.from_arrays(times.event & ~after, np.minimum(times.time, found.until))
     late = Surv.from_arrays(times.event[after], times.time[after])
-    for one, y, x in ((found.before, early, scores), (found.after, late, scores[after])):
+    for one, y, x in (
+        (found.before, early, scores),
+        (found.after, late, scores[after]),
+    ):
         model = CoxPHSurvivalAnalysis(ties="breslow").fit(x[:, None], y)
         assert one.slope == pytest.approx(model.coef_[0], abs=1e-4)
     assert (found.pvalue > 0.05) == proportional
@@ -623,7 +737,9 @@ def test_methods_are_compared_by_concordance(folder):
     assert "p: paired test" in " ".join(said.split())
     assert "AUC" not in said
     assert "sparse-concordance" in said
-    wrong = run("compare", folder / "table.csv", *WITH_TIMES, "--methods", "l1-logistic", code=2)
+    wrong = run(
+        "compare", folder / "table.csv", *WITH_TIMES, "--methods", "l1-logistic", code=2
+    )
     assert "unknown method 'l1-logistic'" in wrong.output.replace("│", "")
 
 
@@ -649,7 +765,10 @@ def test_cox_models_are_peers(folder):
 def test_a_peer_has_the_coefficients_of_scikit_survival(penalty):
     table = make_patients(200, seed=3)
     X, event = table[["nodes", "grade", "a"]].to_numpy(), table["status"] == 2
-    pairs, y = np.column_stack([event, table["days"]]), Surv.from_arrays(event, table["days"])
+    pairs, y = (
+        np.column_stack([event, table["days"]]),
+        Surv.from_arrays(event, table["days"]),
+    )
     peer = CoxPeer(penalty, 0.1).fit(X, pairs)
     other = {
         "l1": CoxnetSurvivalAnalysis(l1_ratio=1.0, alphas=[0.1]),
@@ -676,7 +795,9 @@ def test_a_peer_that_does_not_converge_and_a_table_that_is_wrong():
 def test_peers_that_are_not_installed_are_named(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "sksurv.linear_model", None)
     monkeypatch.setattr("sparseauc_app.methods.find_spec", lambda _: None)
-    said = run("compare", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "--folds", 2)
+    said = run(
+        "compare", folder / "table.csv", *WITH_TIMES, "--horizon", 365, "--folds", 2
+    )
     told = " ".join(said.output.split())
     assert "l1-cox is left out: pip install 'scikit-survival>=0.24'" in told
     assert "pip install 'scikit-survival" in told
@@ -705,15 +826,20 @@ def test_weights_count_like_repeated_rows(folder, tmp_path):
     assert "count" not in said["distributions"]
     rows = table.loc[table.index.repeat(table["count"])]
     scores = load_model(model).decision_function(rows)
-    assert said["training_auc"] == pytest.approx(roc_auc_score(rows["status"] == 2, scores))
+    assert said["training_auc"] == pytest.approx(
+        roc_auc_score(rows["status"] == 2, scores)
+    )
     plain = SparseAUCClassifier(3, 1.0).fit(
-        pd.get_dummies(rows.drop(columns=["status", "count"])).astype(float), rows["status"]
+        pd.get_dummies(rows.drop(columns=["status", "count"])).astype(float),
+        rows["status"],
     )
     names = {term.name.replace("=", "_") for term in load_model(model).terms}
     assert names == {*plain.get_feature_names_out().tolist()}
     bad = table.assign(count=-1.0)
     bad.to_csv(tmp_path / "bad.csv", index=False)
-    refused = run("fit", tmp_path / "bad.csv", *options, "--weights", "count", code=3).output
+    refused = run(
+        "fit", tmp_path / "bad.csv", *options, "--weights", "count", code=3
+    ).output
     assert "--weights: 'count' is negative in 300 rows" in " ".join(refused.split())
 
 
@@ -725,9 +851,20 @@ def test_rows_of_weight_zero_are_left_out(folder, tmp_path):
     table.loc[~kept, "days"] *= 20
     table.to_csv(tmp_path / "every.csv", index=False)
     table[kept].to_csv(tmp_path / "kept.csv", index=False)
-    options = ("--time", "days", "--event", "status", "--event-value", 2, "--weights", "count")
+    options = (
+        "--time",
+        "days",
+        "--event",
+        "status",
+        "--event-value",
+        2,
+        "--weights",
+        "count",
+    )
     every, without = (
-        json.loads(run("fit", tmp_path / f"{name}.csv", *options, "--quick", "--json").stdout)
+        json.loads(
+            run("fit", tmp_path / f"{name}.csv", *options, "--quick", "--json").stdout
+        )
         for name in ("every", "kept")
     )
     for key in ("rows", "positives", "follow_up", "chosen"):

@@ -32,10 +32,16 @@ def model(tmp_path_factory):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda frame: frame.assign(creatinine=frame.creatinine / 88.4), "in 200 of 200 rows"),
+        (
+            lambda frame: frame.assign(creatinine=frame.creatinine / 88.4),
+            "in 200 of 200 rows",
+        ),
         (lambda frame: frame.assign(age=frame.age - 40), "'age' has moved by -4"),
         (lambda frame: frame.assign(age=frame.age * 12), "in 200 of 200 rows"),
-        (lambda frame: frame.assign(age=frame.age.where(frame.index > 0, -500)), "far outside"),
+        (
+            lambda frame: frame.assign(age=frame.age.where(frame.index > 0, -500)),
+            "far outside",
+        ),
         (lambda frame: frame, None),
     ],
 )

@@ -79,8 +79,12 @@ def test_calibration_against_scikit_learn(fitted, found):
     plain = LogisticRegression(C=1e12, tol=1e-10).fit(log_odds, found.positive)
     how = found.calibration
     assert how.slope == pytest.approx(plain.coef_[0, 0], rel=1e-4)
-    assert expit(log_odds + how.intercept).mean() == pytest.approx(found.positive.mean())
-    assert (how.observed, how.expected) == pytest.approx((found.positive.mean(), p.mean()))
+    assert expit(log_odds + how.intercept).mean() == pytest.approx(
+        found.positive.mean()
+    )
+    assert (how.observed, how.expected) == pytest.approx(
+        (found.positive.mean(), p.mean())
+    )
     # Standard errors by numerical second derivatives of the likelihood.
     design = np.c_[log_odds, np.ones(p.size)]
 
@@ -93,14 +97,21 @@ def test_calibration_against_scikit_learn(fitted, found):
     hessian = np.array(
         [
             [
-                (loss(at + a + b) - loss(at + a - b) - loss(at - a + b) + loss(at - a - b))
+                (
+                    loss(at + a + b)
+                    - loss(at + a - b)
+                    - loss(at - a + b)
+                    + loss(at - a - b)
+                )
                 / (4 * step**2)
                 for a in unit
             ]
             for b in unit
         ]
     )
-    assert how.slope_error == pytest.approx(np.sqrt(np.linalg.inv(hessian)[0, 0]), rel=1e-3)
+    assert how.slope_error == pytest.approx(
+        np.sqrt(np.linalg.inv(hessian)[0, 0]), rel=1e-3
+    )
 
 
 def test_groups_and_operating_points(fitted, found):
@@ -110,7 +121,9 @@ def test_groups_and_operating_points(fitted, found):
         assert group.rows == here.sum()
         expected = auc_confidence_interval(found.positive[here], found.scores[here])
         assert group.interval == expected
-    assert [one.name for one in found.points] == [one.name for one in fitted.operating_points]
+    assert [one.name for one in found.points] == [
+        one.name for one in fitted.operating_points
+    ]
     for point, before in zip(found.points, fitted.operating_points, strict=True):
         assert point.threshold == before.threshold
         above = found.scores > point.threshold
@@ -126,8 +139,12 @@ def test_a_column_in_other_units_is_noticed(fitted, folder):
     assert b.moved
     assert not a.moved
     before = cohort(0)["b"]
-    assert b.mean_shift == pytest.approx((frame["b"].mean() - before.mean()) / before.std(ddof=0))
-    assert b.outside == ((frame["b"] < before.min()) | (frame["b"] > before.max())).sum()
+    assert b.mean_shift == pytest.approx(
+        (frame["b"].mean() - before.mean()) / before.std(ddof=0)
+    )
+    assert (
+        b.outside == ((frame["b"] < before.min()) | (frame["b"] > before.max())).sum()
+    )
     assert a.missing_before == pytest.approx(0.1)
     assert any("mean of 'b' has moved" in text for text in moved.warnings)
 
@@ -156,7 +173,12 @@ def test_tables_that_cannot_be_used(fitted, folder, change, by, says):
 
 @pytest.mark.parametrize(
     "summary",
-    [{"auc": 3}, {"auc": {"auc": "x"}}, {"operating_points": [1]}, {"distributions": [1]}],
+    [
+        {"auc": 3},
+        {"auc": {"auc": "x"}},
+        {"operating_points": [1]},
+        {"distributions": [1]},
+    ],
 )
 def test_a_card_that_is_not_sound(fitted, folder, summary):
     from dataclasses import replace
@@ -174,7 +196,9 @@ def test_json_and_the_report(found):
     page = render(report)
     assert f"{found.interval.auc:.3f}" in page
     assert "north" in page
-    answered = list_items(found.card, new=found)[0].frame.set_index("Item")["What is known"]
+    answered = list_items(found.card, new=found)[0].frame.set_index("Item")[
+        "What is known"
+    ]
     events = (cohort(0)["y"] == "ill").sum()
     assert f"Development: 500 rows, {events} positive" in answered["10"]
     assert "Validation: 500 rows" in answered["10"]
@@ -183,7 +207,8 @@ def test_json_and_the_report(found):
     assert f"500 rows of new.csv with {int(found.positive.sum())} positive" in paragraph
 
 
-# ------------------------------------------------------------------------------ others, and updates
+# ------------------------------------------------------------------------------ others,
+# and updates
 
 
 def test_another_score_on_the_same_rows(fitted, folder):
@@ -193,7 +218,9 @@ def test_another_score_on_the_same_rows(fitted, folder):
     frame["rank"] = frame["b"].rank()
     frame.loc[:19, "rank"] = np.nan
     found = validate_model(
-        fitted.card, source(frame, folder, "others.csv"), risk_columns=["apache", "rank"]
+        fitted.card,
+        source(frame, folder, "others.csv"),
+        risk_columns=["apache", "rank"],
     )
     apache, rank = found.others
     positive = (frame["y"] == "ill").to_numpy()
@@ -212,7 +239,9 @@ def test_another_score_on_the_same_rows(fitted, folder):
     assert json.dumps(found.to_dict(), allow_nan=False)
     for name, says in (("apachy", "apache"), ("site", "must hold numbers, but is")):
         with pytest.raises(DataError, match=says):
-            validate_model(fitted.card, source(frame, folder, "o.csv"), risk_columns=[name])
+            validate_model(
+                fitted.card, source(frame, folder, "o.csv"), risk_columns=[name]
+            )
 
 
 @pytest.mark.parametrize("how", ["intercept", "slope"])
@@ -236,7 +265,9 @@ def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
     if how == "slope":
         assert judged.calibration.slope == pytest.approx(1, abs=1e-6)
     else:
-        assert judged.calibration.slope == pytest.approx(found.calibration.slope, abs=1e-6)
+        assert judged.calibration.slope == pytest.approx(
+            found.calibration.slope, abs=1e-6
+        )
     (step,) = again.summary["updates"]
     assert (step["rows"], step["source"]) == (len(frame), "updated.csv")
     twice = update_model(judged, how)
@@ -260,7 +291,10 @@ def test_updates_that_cannot_be_made(fitted, found):
 
 def test_near_names_are_compared_without_their_units():
     names = ["urea (mmol/L)", "lactate (mmol/L)", "Creatinine (mg/dL)"]
-    assert did_you_mean("creatinine (umol/L)", names) == "did you mean 'Creatinine (mg/dL)'?"
+    assert (
+        did_you_mean("creatinine (umol/L)", names)
+        == "did you mean 'Creatinine (mg/dL)'?"
+    )
     assert did_you_mean("creatinine (umol/L)", names[:2]).startswith("there are 'urea")
 
 
@@ -272,13 +306,18 @@ def test_intervals_of_related_rows_take_groups_together(fitted, folder):
     thrice = source(pd.concat([frame] * 3), folder, "thrice.csv")
     alike = validate_model(fitted.card, thrice)
     found = validate_model(fitted.card, thrice, groups="patient", risk_columns=["c"])
-    assert found.interval.standard_error == pytest.approx(plain.interval.standard_error, rel=0.02)
+    assert found.interval.standard_error == pytest.approx(
+        plain.interval.standard_error, rel=0.02
+    )
     assert alike.interval.standard_error < 0.6 * plain.interval.standard_error
     assert found.interval == auc_confidence_interval(
         found.positive, found.scores, groups=list(frame["patient"]) * 3
     )
     paired = delong_test(
-        found.positive, found.scores, list(frame["c"]) * 3, groups=list(frame["patient"]) * 3
+        found.positive,
+        found.scores,
+        list(frame["c"]) * 3,
+        groups=list(frame["patient"]) * 3,
     )
     assert found.others[0].error == paired.standard_error
     frame.loc[4, "patient"] = None

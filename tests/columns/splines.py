@@ -26,7 +26,9 @@ def curve_basis(x, train):
     knots = np.quantile(train, (0.1, 0.5, 0.9), method="inverted_cdf")
     within = np.clip(x, train.min(), train.max())
     slope = np.polyfit(train, spline(train, knots), 1)[0]
-    return np.column_stack([within, spline(within, knots) - slope * (within - knots[1])])
+    return np.column_stack(
+        [within, spline(within, knots) - slope * (within - knots[1])]
+    )
 
 
 def repeated(values, weight):

@@ -17,13 +17,17 @@ FITTED = {
     "boolean": Line.learn(np.array([0.0, 1.0, 1.0]), reads="boolean").weighted([2.0]),
     "curve": Curve.learn(NUMBERS).weighted([0.3, -0.2]),
     "levels": Levels.learn(PLACES, levels=NAMES).weighted([0.1, 0.2, 0.3]),
-    "levels without missing ones": Levels.learn(PLACES[:3], levels=NAMES[:2]).weighted([0.1]),
+    "levels without missing ones": Levels.learn(PLACES[:3], levels=NAMES[:2]).weighted(
+        [0.1]
+    ),
 }
 
 
 @pytest.mark.parametrize("encoding", FITTED.values(), ids=list(FITTED))
 def test_json_brings_back_the_same(encoding):
-    again = encoding_from_dict(json.loads(json.dumps(encoding.as_dict(), allow_nan=False)))
+    again = encoding_from_dict(
+        json.loads(json.dumps(encoding.as_dict(), allow_nan=False))
+    )
     assert repr(again) == repr(encoding)
 
 
@@ -75,9 +79,15 @@ def test_a_level_that_a_fold_does_not_have_counts_there_as_missing():
     levels = Levels.learn(PLACES, levels=NAMES)
     everything = np.array([0.0, 1.0, 2.0, np.nan])
     with_missing = levels.learn_again(np.array([0.0, 1.0, np.nan]))
-    assert np.array_equal(with_missing.basis(everything)[2], with_missing.basis(everything)[3])
+    assert np.array_equal(
+        with_missing.basis(everything)[2], with_missing.basis(everything)[3]
+    )
     without = levels.learn_again(np.array([0.0, 0.0, 1.0]))
-    assert without.basis(everything)[2].tolist() == [1.0, 0.0, 0.0]  # as the most frequent, "a"
+    assert without.basis(everything)[2].tolist() == [
+        1.0,
+        0.0,
+        0.0,
+    ]  # as the most frequent, "a"
     assert without.basis(everything)[3].tolist() == [1.0, 0.0, 0.0]
     assert without.width == levels.width
 

@@ -17,12 +17,16 @@ CONTENT = {
 LEVELS = pd.Categorical(["q", None, "r"])
 FRAMES = {
     "pandas": pd.DataFrame({**CONTENT, "level": LEVELS}),
-    "pandas with types of its own": pd.DataFrame({**CONTENT, "level": LEVELS}).convert_dtypes(),
+    "pandas with types of its own": pd.DataFrame(
+        {**CONTENT, "level": LEVELS}
+    ).convert_dtypes(),
     "polars": pl.DataFrame(CONTENT).with_columns(
         level=pl.Series(["q", None, "r"], dtype=pl.Categorical)
     ),
 }
-EXPECTED = np.array([[1.5, 1, 0, 1, 0], [np.nan, 2, 1, np.nan, np.nan], [3, np.nan, np.nan, 0, 1]])
+EXPECTED = np.array(
+    [[1.5, 1, 0, 1, 0], [np.nan, 2, 1, np.nan, np.nan], [3, np.nan, np.nan, 0, 1]]
+)
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=list(FRAMES))
@@ -38,7 +42,9 @@ def test_columns_are_read_by_the_levels_of_the_fit(frame):
     found = read_table(frame, {2: ("y",), 4: ("q", "r")})
     assert found.values[1, 2] == 0.0
     assert np.isnan(found.values[[0, 2], 2]).all()
-    with pytest.raises(InputError, match="'text' holds text, and was numbers in the fit"):
+    with pytest.raises(
+        InputError, match="'text' holds text, and was numbers in the fit"
+    ):
         read_table(frame, {4: ("q", "r")})
 
 
@@ -55,7 +61,10 @@ def test_taking_rows_takes_the_levels_that_these_have():
 
 
 def test_single_precision_stays():
-    assert read_table(pd.DataFrame({"a": [1.0], "b": ["x"]}, dtype=None)).values.dtype == np.float64
+    assert (
+        read_table(pd.DataFrame({"a": [1.0], "b": ["x"]}, dtype=None)).values.dtype
+        == np.float64
+    )
     narrow = pd.DataFrame({"a": np.zeros(3, np.float32), "b": ["x", "y", "x"]})
     assert read_table(narrow).values.dtype == np.float32
 
@@ -83,6 +92,8 @@ def test_texts_that_differ_in_every_row_are_refused_by_name():
 def test_categories_may_be_many(make):
     texts = [f"site {i}" for i in range(30)]
     kinds = (
-        pd.Categorical(texts) if make is pd.DataFrame else pl.Series(texts, dtype=pl.Categorical)
+        pd.Categorical(texts)
+        if make is pd.DataFrame
+        else pl.Series(texts, dtype=pl.Categorical)
     )
     assert read_table(make({"site": kinds})).levels == {0: tuple(sorted(texts))}

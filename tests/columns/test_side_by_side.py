@@ -8,7 +8,12 @@ from sparseauc.columns.units import Units
 
 RNG = np.random.default_rng(0)
 VALUES = np.column_stack(
-    [RNG.normal(size=40), RNG.gamma(1.0, size=40), RNG.integers(0, 3, 40), RNG.normal(size=40) > 0]
+    [
+        RNG.normal(size=40),
+        RNG.gamma(1.0, size=40),
+        RNG.integers(0, 3, 40),
+        RNG.normal(size=40) > 0,
+    ]
 ).astype(np.float64)
 VALUES[5, 1] = np.nan
 NAMES = {2: ("a", "b", "c")}
@@ -18,7 +23,12 @@ UNITS = Units.learn(TABLE, curved=np.array([False, True, True, True]))
 
 def test_each_column_has_its_encoding():
     kinds = [type(one) for one in UNITS.encodings]
-    assert kinds == [Line, Curve, Levels, Line]  # the last one has two values, and cannot bend
+    assert kinds == [
+        Line,
+        Curve,
+        Levels,
+        Line,
+    ]  # the last one has two values, and cannot bend
     assert UNITS.columns.tolist() == [0, 1, 1, 2, 2, 3]
 
 

@@ -40,7 +40,13 @@ def test_causes_make_measurements_correlated():
 def test_what_sepsis_follows_from_can_be_found():
     patients = make_patients(4000, random_state=1)
     X = patients.select_dtypes("number")
-    model = SparseAUCClassifier(k=len(_RISK)).fit(X.fillna(X.median()), patients["sepsis"])
-    found = dict(zip(model.get_feature_names_out(), model.coef_[model.coef_ != 0], strict=True))
+    model = SparseAUCClassifier(k=len(_RISK)).fit(
+        X.fillna(X.median()), patients["sepsis"]
+    )
+    found = dict(
+        zip(model.get_feature_names_out(), model.coef_[model.coef_ != 0], strict=True)
+    )
     assert set(found) == set(_RISK)
-    assert all(np.sign(found[name]) == np.sign(weight) for name, weight in _RISK.items())
+    assert all(
+        np.sign(found[name]) == np.sign(weight) for name, weight in _RISK.items()
+    )

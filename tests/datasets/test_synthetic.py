@@ -50,8 +50,8 @@ def test_sample_moments_match_the_design(rho, dtype):
     delta[data.support] = mu
     for label, mean in ((1, delta), (-1, np.zeros(d))):
         rows = data.X[data.y == label].astype(np.float64)
-        # Each of some 70 entries a design is allowed 5 standard errors: √(1/m) for a mean of unit
-        # variance, √((1 + Σ_ij²)/m) for a covariance of normal columns.
+        # Each of some 70 entries a design is allowed 5 standard errors: √(1/m) for a
+        # mean of unit variance, √((1 + Σ_ij²)/m) for a covariance of normal columns.
         assert np.all(np.abs(rows.mean(axis=0) - mean) < 5 / math.sqrt(len(rows)))
         error = np.abs(np.cov(rows, rowvar=False) - sigma)
         assert np.all(error < 5 * np.sqrt((1 + sigma**2) / len(rows)))
@@ -95,15 +95,21 @@ def test_bayes_auc_is_what_sampling_gives(rho):
 def test_with_correlation_the_shifted_columns_alone_are_not_enough():
     data = make_outbreak(20_000, 40, 6, r=0.5, correlation=0.8, random_state=3)
     assert np.count_nonzero(data.coef) > data.k
-    delta_auc, error = auc_and_standard_error(data.X[:, data.support].sum(axis=1), data.y)
+    delta_auc, error = auc_and_standard_error(
+        data.X[:, data.support].sum(axis=1), data.y
+    )
     assert delta_auc < data.bayes_auc - 4 * error
 
 
-@pytest.mark.parametrize(("k", "auc"), [(20, 0.829), (40, 0.910), (60, 0.950), (80, 0.971)])
+@pytest.mark.parametrize(
+    ("k", "auc"), [(20, 0.829), (40, 0.910), (60, 0.950), (80, 0.971)]
+)
 def test_the_papers_tasks_have_their_known_bayes_auc(k, auc):
     data = make_outbreak(n=20, k=k, random_state=0)
     assert round(data.bayes_auc, 3) == auc
-    assert data.bayes_auc == pytest.approx(norm.cdf(0.3 * math.sqrt(k) / math.sqrt(2)), abs=1e-14)
+    assert data.bayes_auc == pytest.approx(
+        norm.cdf(0.3 * math.sqrt(k) / math.sqrt(2)), abs=1e-14
+    )
 
 
 def test_defaults_are_the_papers():
@@ -236,15 +242,39 @@ def test_shapes_and_counts(n, d, share, percent, rho, shuffle, seed):
         ({"d": 0}, ValueError, "d == 0, must be >= 1"),
         ({"k": -1}, ValueError, "k == -1, must be >= 0"),
         ({"k": 6}, ValueError, "k == 6, must be <= 5"),
-        ({"mu": math.nan}, ValueError, "mu must lie strictly between -inf and inf, got nan"),
-        ({"mu": math.inf}, ValueError, "mu must lie strictly between -inf and inf, got inf"),
+        (
+            {"mu": math.nan},
+            ValueError,
+            "mu must lie strictly between -inf and inf, got nan",
+        ),
+        (
+            {"mu": math.inf},
+            ValueError,
+            "mu must lie strictly between -inf and inf, got inf",
+        ),
         ({"mu": None}, TypeError, "mu must be a number, got None"),
-        ({"r": 0.0}, ValueError, "r, the share of positives, must lie strictly between 0 and 1"),
+        (
+            {"r": 0.0},
+            ValueError,
+            "r, the share of positives, must lie strictly between 0 and 1",
+        ),
         ({"r": 1.0}, ValueError, "strictly between 0 and 1, got 1.0"),
         ({"r": math.nan}, ValueError, "strictly between 0 and 1, got nan"),
-        ({"correlation": 1.0}, ValueError, "correlation must lie strictly between -1 and 1"),
-        ({"correlation": "high"}, TypeError, "correlation must be a number, got 'high'"),
-        ({"dtype": np.int64}, ValueError, "dtype must be float64 or float32, got int64"),
+        (
+            {"correlation": 1.0},
+            ValueError,
+            "correlation must lie strictly between -1 and 1",
+        ),
+        (
+            {"correlation": "high"},
+            TypeError,
+            "correlation must be a number, got 'high'",
+        ),
+        (
+            {"dtype": np.int64},
+            ValueError,
+            "dtype must be float64 or float32, got int64",
+        ),
         ({"random_state": -1}, ValueError, "non-negative"),
         ({"random_state": "7"}, TypeError, "SeedSequence"),
     ],

@@ -37,7 +37,9 @@ class Rows:
         X[~self.kept] *= 50
         self.X = X
         self.y = (latent + 0.8 * rng.standard_normal(n) > 0).astype(int)
-        self.times = np.column_stack([rng.random(n) < 0.7, np.where(self.kept, time, 20 * time)])
+        self.times = np.column_stack(
+            [rng.random(n) < 0.7, np.where(self.kept, time, 20 * time)]
+        )
         self.weight = self.kept * rng.choice([1.0, 2.0], n)
         self.fold = rng.integers(0, 4, n)
         self.site = rng.integers(0, 3, n)
@@ -49,7 +51,9 @@ class Rows:
         every = model().fit(self.X, y, sample_weight=self.weight, **by_row)
         without = {name: values[kept] for name, values in by_row.items()}
         weight = self.weight[kept]
-        return every, model().fit(self.X[kept], y[kept], sample_weight=weight, **without)
+        return every, model().fit(
+            self.X[kept], y[kept], sample_weight=weight, **without
+        )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -58,14 +62,28 @@ class Rows:
     [
         (lambda: MeanDifferenceClassifier(k=3), "y"),
         (lambda: SHTAUCClassifier(k=3, max_epochs=3, random_state=0), "y"),
-        (lambda: SHTAUCClassifier(k=3, max_epochs=3, early_stopping=True, random_state=0), "y"),
+        (
+            lambda: SHTAUCClassifier(
+                k=3, max_epochs=3, early_stopping=True, random_state=0
+            ),
+            "y",
+        ),
         (lambda: SparseAUCClassifier(k=3), "y"),
         (lambda: SparseAUCClassifierCV(), "y"),
         (lambda: SparseAUCClassifierCV(cv=StratifiedKFold(3), rule="1se"), "y"),
         (lambda: SparseConcordance(k=3), "times"),
         (lambda: SparseConcordanceCV(), "times"),
     ],
-    ids=["mean-difference", "sht", "early-stopping", "auc", "cv", "1se", "times", "times-cv"],
+    ids=[
+        "mean-difference",
+        "sht",
+        "early-stopping",
+        "auc",
+        "cv",
+        "1se",
+        "times",
+        "times-cv",
+    ],
 )
 def test_fits(seed, model, target):
     rows = Rows(seed)
@@ -81,7 +99,9 @@ def test_fits(seed, model, target):
     if target == "times":
         assert every.horizon_ == without.horizon_
     if hasattr(every, "hazards_"):
-        np.testing.assert_array_equal(every.predict_risk(rows.X), without.predict_risk(rows.X))
+        np.testing.assert_array_equal(
+            every.predict_risk(rows.X), without.predict_risk(rows.X)
+        )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +111,9 @@ def test_given_folds_groups_and_strata(model, target):
     rows = Rows(7)
 
     def splits(fold):
-        return [(np.flatnonzero(fold != q), np.flatnonzero(fold == q)) for q in range(4)]
+        return [
+            (np.flatnonzero(fold != q), np.flatnonzero(fold == q)) for q in range(4)
+        ]
 
     y = getattr(rows, target)
     kept = rows.kept
@@ -139,8 +161,13 @@ def test_questions_about_a_list(target):
     assert every.risk.equals(without.risk)
     assert every.auc == without.auc
     found = [
-        stability_selection(table, labels, 2, n_pairs=4, random_state=0, **given).frequency
-        for table, labels, given in ((rows.X, y, weights), (rows.X[kept], y[kept], of_kept))
+        stability_selection(
+            table, labels, 2, n_pairs=4, random_state=0, **given
+        ).frequency
+        for table, labels, given in (
+            (rows.X, y, weights),
+            (rows.X[kept], y[kept], of_kept),
+        )
     ]
     np.testing.assert_array_equal(*found)
 
@@ -168,5 +195,7 @@ def test_default_horizon_is_that_of_repeated_rows():
         repeated = times.take(np.repeat(np.arange(140), repeats))
         assert times.default_horizon(rows.weight) == repeated.default_horizon()
         assert times.default_horizon(rows.weight / 10) == repeated.default_horizon()
-        expected = np.quantile(repeated.time[repeated.event], 0.8, method="inverted_cdf")
+        expected = np.quantile(
+            repeated.time[repeated.event], 0.8, method="inverted_cdf"
+        )
         assert repeated.default_horizon() == expected

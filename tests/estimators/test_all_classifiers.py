@@ -56,7 +56,9 @@ def test_storages_and_precisions_agree(outbreak):
     for table in (sp.csr_array(X), np.asfortranarray(X)):
         other = clone(estimator).set_params(max_epochs=3, tol=0.0).fit(table, y)
         np.testing.assert_allclose(other.coef_, fitted.coef_, rtol=1e-7, atol=1e-10)
-    single = clone(estimator).set_params(max_epochs=3, tol=0.0).fit(X.astype(np.float32), y)
+    single = (
+        clone(estimator).set_params(max_epochs=3, tol=0.0).fit(X.astype(np.float32), y)
+    )
     assert single.coef_.dtype == np.float32
     np.testing.assert_allclose(single.coef_, fitted.coef_, rtol=0.02, atol=2e-3)
 
@@ -65,7 +67,9 @@ def test_same_seed_same_answer_and_warm_start(outbreak):
     X, y = outbreak
     estimator = SHTAUCClassifier(k=5, random_state=0)
     model = clone(estimator).set_params(max_epochs=4, tol=0.0, batch_size=64)
-    np.testing.assert_array_equal(clone(model).fit(X, y).coef_, clone(model).fit(X, y).coef_)
+    np.testing.assert_array_equal(
+        clone(model).fit(X, y).coef_, clone(model).fit(X, y).coef_
+    )
     warm = clone(model).set_params(warm_start=True).fit(X, y)
     first = warm.coef_.copy()
     assert not np.array_equal(warm.fit(X, y).coef_, first)
@@ -95,7 +99,9 @@ def test_rows_of_no_weight_are_absent(outbreak):
     absent = clone(estimator).fit(X[keep], y[keep])
     np.testing.assert_allclose(weighted.coef_, absent.coef_, rtol=1e-7, atol=1e-10)
     with pytest.raises(ValueError, match="sample_weight is -1 in row 3"):
-        clone(estimator).fit(X, y, sample_weight=np.where(np.arange(500) == 3, -1.0, 1.0))
+        clone(estimator).fit(
+            X, y, sample_weight=np.where(np.arange(500) == 3, -1.0, 1.0)
+        )
 
 
 @pytest.mark.slow
@@ -118,7 +124,9 @@ def test_a_refused_refit_leaves_nothing_of_the_fit_before(estimator, reason):
     y = (y == 0).astype(int)
     X[y == 1, :2] += 1.0
     before = set(vars(estimator))
-    model = clone(estimator).fit(pd.DataFrame(X, columns=[f"gene{j}" for j in range(8)]), y)
+    model = clone(estimator).fit(
+        pd.DataFrame(X, columns=[f"gene{j}" for j in range(8)]), y
+    )
     narrow, labels = X[:, 5:].copy(), y
     if reason == "one class":
         labels = np.ones(60)
@@ -145,8 +153,12 @@ EVERY = [SHTAUCClassifier(k=5, random_state=0), MeanDifferenceClassifier(k=3)]
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e150, 1e300])
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("estimator", EVERY, ids=lambda estimator: type(estimator).__name__)
-def test_any_scale_gives_a_finite_model_or_names_what_to_rescale(estimator, scale, whole, kind):
+@pytest.mark.parametrize(
+    "estimator", EVERY, ids=lambda estimator: type(estimator).__name__
+)
+def test_any_scale_gives_a_finite_model_or_names_what_to_rescale(
+    estimator, scale, whole, kind
+):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 6)), np.arange(60) % 4 == 0
     X[y, :3] += 1.0
@@ -181,7 +193,9 @@ def test_only_the_proportions_of_weights_count(estimator, scale):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("make", [SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV])
+@pytest.mark.parametrize(
+    "make", [SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV]
+)
 def test_a_table_of_pyarrow(make):
     pa = pytest.importorskip("pyarrow")
     rng = np.random.default_rng(0)
@@ -207,7 +221,9 @@ def test_numbers_of_any_kind(kind):
     table = X.map(Decimal).astype(object) if kind == "Decimal" else X.astype(kind)
     model = SparseAUCClassifier(k=2).fit(table, y)
     expected = SparseAUCClassifier(k=2).fit(X, y).decision_function(X)
-    np.testing.assert_allclose(model.decision_function(table), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        model.decision_function(table), expected, rtol=1e-5, atol=1e-6
+    )
 
 
 def test_what_is_no_table_of_numbers_is_named():
@@ -228,7 +244,9 @@ def test_what_is_no_table_of_numbers_is_named():
         with pytest.raises(ValueError):
             SparseAUCClassifier(k=1).fit(X, y).predict(table)
     holed = SparseAUCClassifier(k=1).fit(masked, y)
-    np.testing.assert_array_equal(holed.predict(masked), holed.predict(masked.filled(np.nan)))
+    np.testing.assert_array_equal(
+        holed.predict(masked), holed.predict(masked.filled(np.nan))
+    )
     ones = np.ma.masked_array(y * 0 + 1, np.arange(60) == 4)
     with pytest.raises(ValueError, match="y is masked at row 4"):
         SparseAUCClassifier(k=1).fit(X, ones * y)

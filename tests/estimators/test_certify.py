@@ -14,7 +14,10 @@ from sparseauc.moments import class_moments
 def least(X, y, k, alpha):
     """Least F + alpha‖w‖² over all choices of k columns, columns standardised."""
     moments = class_moments(StandardScaler().fit_transform(X), y)
-    h, delta = moments.columns(np.arange(X.shape[1])) + alpha * np.eye(X.shape[1]), moments.delta
+    h, delta = (
+        moments.columns(np.arange(X.shape[1])) + alpha * np.eye(X.shape[1]),
+        moments.delta,
+    )
     return min(
         1 - delta[list(c)] @ np.linalg.solve(h[np.ix_(c, c)], delta[list(c)])
         for c in itertools.combinations(range(X.shape[1]), k)
@@ -46,7 +49,9 @@ def test_out_of_time_the_gap_is_still_proven():
 
 def test_groups_are_not_certified():
     X, y = make_outbreak(60, 6, 2, random_state=0, r=0.3)
-    model = SparseAUCClassifier(k=2, limits=Limits(column_groups=[0, 0, 1, 1, 2, 2])).fit(X, y)
+    model = SparseAUCClassifier(
+        k=2, limits=Limits(column_groups=[0, 0, 1, 1, 2, 2])
+    ).fit(X, y)
     with pytest.raises(ValueError, match="leave column_groups out"):
         model.certify(X, y)
 
@@ -70,7 +75,9 @@ def test_rows_of_the_fit_or_moments_are_needed():
     with pytest.raises(ValueError, match="time_limit must be"):
         model.certify(X, y, time_limit=-1)
     moments = class_moments(X, y).summary(range(6))
-    of_moments = SparseAUCClassifier(k=2).fit_moments(moments, classes=(-1, 1)).certify()
+    of_moments = (
+        SparseAUCClassifier(k=2).fit_moments(moments, classes=(-1, 1)).certify()
+    )
     assert of_moments.certificate_status_ == "optimal"
     strata = np.arange(80) % 3
     model.fit(X, y, strata=strata, stratum_weights="equal")

@@ -11,7 +11,8 @@ from sparseauc import Limits, SparseAUCClassifier
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.moments import class_moments
 
-# ------------------------------------------------------------ the oracle: fractions, all supports
+# ------------------------------------------------------------ the oracle: fractions,
+# all supports
 
 
 def exact_moments(X, y, weight):
@@ -26,13 +27,17 @@ def exact_moments(X, y, weight):
         means = [sum(map(Fraction.__mul__, w, column)) for column in columns]
         centred = [[x - m for x in c] for c, m in zip(columns, means, strict=True)]
         weighted = [list(map(Fraction.__mul__, w, column)) for column in centred]
-        products = [[sum(map(Fraction.__mul__, a, b)) for b in centred] for a in weighted]
+        products = [
+            [sum(map(Fraction.__mul__, a, b)) for b in centred] for a in weighted
+        ]
         classes.append((total, means, products))
     (plus, above, S), (minus, below, T) = classes
     d, r = X.shape[1], plus / (plus + minus)
     delta = [below[j] - above[j] for j in range(d)]
     H = [[S[i][j] + T[i][j] + delta[i] * delta[j] for j in range(d)] for i in range(d)]
-    squares = [r * S[j][j] + (1 - r) * T[j][j] + r * (1 - r) * delta[j] ** 2 for j in range(d)]
+    squares = [
+        r * S[j][j] + (1 - r) * T[j][j] + r * (1 - r) * delta[j] ** 2 for j in range(d)
+    ]
     return delta, H, squares
 
 
@@ -40,7 +45,10 @@ def exact_minimum(moments, alpha, support):
     """Least F + alpha‖w‖² on a support, by elimination; what depends on others adds nothing."""
     delta, H, squares = moments
     alpha = Fraction(alpha)
-    P = [[H[i][j] + (alpha * squares[i] if i == j else 0) for j in support] for i in support]
+    P = [
+        [H[i][j] + (alpha * squares[i] if i == j else 0) for j in support]
+        for i in support
+    ]
     rest, value = [delta[j] for j in support], Fraction(1)
     for a in range(len(support)):
         if P[a][a] == 0:
@@ -56,7 +64,11 @@ def exact_minimum(moments, alpha, support):
 def exact_optimum(moments, k, alpha, fixed, excluded):
     d = len(moments[0])
     fixed = [j for j in fixed if moments[2][j] > 0]  # a constant column takes no place
-    others = [j for j in range(d) if j not in fixed and j not in excluded and moments[2][j] > 0]
+    others = [
+        j
+        for j in range(d)
+        if j not in fixed and j not in excluded and moments[2][j] > 0
+    ]
     size = min(k - len(fixed), len(others))
     return min(
         exact_minimum(moments, alpha, [*fixed, *chosen])
@@ -67,11 +79,14 @@ def exact_optimum(moments, k, alpha, fixed, excluded):
 def exact_objective(moments, alpha, coef):
     delta, H, squares = moments
     w = {j: Fraction(float(coef[j])) for j in np.flatnonzero(coef).tolist()}
-    value = 1 + sum(2 * w[i] * delta[i] + Fraction(alpha) * squares[i] * w[i] ** 2 for i in w)
+    value = 1 + sum(
+        2 * w[i] * delta[i] + Fraction(alpha) * squares[i] * w[i] ** 2 for i in w
+    )
     return value + sum(w[i] * w[j] * H[i][j] for i in w for j in w)
 
 
-# ----------------------------------------------------------------------- tables that are hard
+# ----------------------------------------------------------------------- tables that
+# are hard
 
 
 def near_copy(X, y, rng):
@@ -143,7 +158,11 @@ def draw(kind, seed):
 def judge(kind, seed):
     """Check a certificate; return its status."""
     X, y, weight, k, alpha, fixed, excluded = draw(kind, seed)
-    options = {"k": k, "alpha": alpha, "limits": Limits(always_include=fixed, exclude=excluded)}
+    options = {
+        "k": k,
+        "alpha": alpha,
+        "limits": Limits(always_include=fixed, exclude=excluded),
+    }
     home = HOMES[seed % len(HOMES)]
     plain = SparseAUCClassifier(**options).fit(home(X), y, weight)
     model = SparseAUCClassifier(**options).fit(home(X), y, weight)
@@ -152,10 +171,15 @@ def judge(kind, seed):
     optimum = exact_optimum(moments, k, alpha, fixed, excluded)
     value = exact_objective(moments, alpha, model.coef_[0])
     assert 0 <= Fraction(model.lower_bound_) <= optimum
-    assert value <= exact_objective(moments, alpha, plain.coef_[0]) * (1 + Fraction(1e-9))
+    assert value <= exact_objective(moments, alpha, plain.coef_[0]) * (
+        1 + Fraction(1e-9)
+    )
     gap = Fraction(model.optimality_gap_)
     tolerance = Fraction(1.01e-6) * max(value, Fraction(1e-3))
-    assert value <= optimum + gap * max(value, Fraction(1e-3)) * Fraction(1 + 1e-9) + tolerance
+    assert (
+        value
+        <= optimum + gap * max(value, Fraction(1e-3)) * Fraction(1 + 1e-9) + tolerance
+    )
     if model.certificate_status_ == "optimal":
         assert gap == 0
     return model.certificate_status_
@@ -167,8 +191,8 @@ def judge(kind, seed):
 def test_bounds_are_true_in_exact_arithmetic(kind):
     found = [judge(kind, seed) for seed in range(40)]
     assert set(found) <= {"optimal", "not_proven"}
-    # A ridge, or columns that are independent, leave rounding nothing to hide; but chunks keep the
-    # means of columns that lie far from zero as they are.
+    # A ridge, or columns that are independent, leave rounding nothing to hide; but
+    # chunks keep the means of columns that lie far from zero as they are.
     if kind in (far_from_zero, one_far_from_zero):
         del found[3::4]
     if kind not in (near_copy, sum_of_columns, copies, two_ways_to_round):

@@ -72,7 +72,9 @@ MODELS = {
 def fit(model, X, **more):
     return clone(model).fit(
         X,
-        Y if hasattr(model, "predict_log_proba") or "AUC" in type(model).__name__ else TIMES,
+        Y
+        if hasattr(model, "predict_log_proba") or "AUC" in type(model).__name__
+        else TIMES,
         **more,
     )
 
@@ -128,7 +130,9 @@ def test_every_fold_learns_from_its_training_rows(curves):
     expected = []
     scores = np.empty(N)
     for train, test in splits:
-        units = layout.learn_again(table.values, np.isin(np.arange(N), train).astype(float))
+        units = layout.learn_again(
+            table.values, np.isin(np.arange(N), train).astype(float)
+        )
         groups = Limits(column_groups=units.columns)
         part = SparseAUCClassifier(k=3, limits=groups).fit(
             units.basis(table.values[train]), Y[train]
@@ -156,7 +160,9 @@ def test_a_missing_number_counts_as_the_median_and_an_unknown_text_as_missing():
     model = fit(MODELS["cv of curves"], FRAME)
     rows = FRAME.iloc[:3].copy()
     unknown = rows.assign(ward=["elsewhere"] * 3)
-    assert_array_equal(score(model, unknown), score(model, rows.assign(ward=[None] * 3)))
+    assert_array_equal(
+        score(model, unknown), score(model, rows.assign(ward=[None] * 3))
+    )
     median = model.encodings_[0].missing
     assert_array_equal(
         score(model, rows.assign(bent=np.nan)), score(model, rows.assign(bent=median))
@@ -166,7 +172,9 @@ def test_a_missing_number_counts_as_the_median_and_an_unknown_text_as_missing():
 def test_arrays_may_have_missing_values_and_no_infinite_ones():
     X = FRAME[["bent", "straight", "noise"]].to_numpy(copy=True)
     model = SparseAUCClassifier(k=2).fit(X, Y)
-    filled = np.where(np.isnan(X), np.nanquantile(X, 0.5, axis=0, method="inverted_cdf"), X)
+    filled = np.where(
+        np.isnan(X), np.nanquantile(X, 0.5, axis=0, method="inverted_cdf"), X
+    )
     expected = SparseAUCClassifier(k=2).fit(filled, Y)
     assert_allclose(model.coef_, expected.coef_)
     assert_allclose(model.decision_function(X), expected.decision_function(filled))
@@ -192,12 +200,16 @@ def test_limits_are_of_columns_of_the_table():
         always_include=["noise"],
         exclude=["bent"],
     )
-    model = SparseAUCClassifierCV(alphas=[1.0], limits=limits, curves=True).fit(FRAME, Y)
+    model = SparseAUCClassifierCV(alphas=[1.0], limits=limits, curves=True).fit(
+        FRAME, Y
+    )
     names = model.get_feature_names_out().tolist()
     assert "noise" in names
     assert "bent" not in names
     assert model.cost_ == len(names) <= 3
-    assert model.path_.support(model.k_, 1.0, model.budget_).tolist() == list(model.encodings_)
+    assert model.path_.support(model.k_, 1.0, model.budget_).tolist() == list(
+        model.encodings_
+    )
 
 
 def test_a_users_group_is_one_unit():
@@ -216,7 +228,11 @@ def test_what_single_columns_are_needed_for_is_refused():
         with pytest.raises(InputError, match="curves=False"):
             SparseAUCClassifier(k=2, curves=True, limits=limits).fit(FRAME, Y)
         numbers = FRAME[["bent", "straight", "noise"]]
-        assert not SparseAUCClassifierCV(limits=limits, alphas=[1.0]).fit(numbers, Y).curves_
+        assert (
+            not SparseAUCClassifierCV(limits=limits, alphas=[1.0])
+            .fit(numbers, Y)
+            .curves_
+        )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +245,9 @@ def test_curves_of_rows_that_are_not_a_table_in_memory_are_refused(model):
             clone(model).fit(rows, Y)
 
 
-@pytest.mark.parametrize("model", [MeanDifferenceClassifier(k=2), SHTAUCClassifier(k=2)])
+@pytest.mark.parametrize(
+    "model", [MeanDifferenceClassifier(k=2), SHTAUCClassifier(k=2)]
+)
 def test_others_refuse_text_by_name(model):
     with pytest.raises(InputError, match="'ward' and 1 more could not be converted"):
         model.fit(FRAME.drop(columns="bent"), Y)
@@ -240,11 +258,15 @@ def test_a_number_where_the_fit_had_text_and_the_other_way_round():
     assert {1, 2} <= set(model.encodings_)
     numbers = FRAME.assign(ward=1.0)
     assert_array_equal(score(model, numbers), score(model, FRAME.assign(ward=None)))
-    with pytest.raises(InputError, match="'straight' holds text, and was numbers in the fit"):
+    with pytest.raises(
+        InputError, match="'straight' holds text, and was numbers in the fit"
+    ):
         score(model, FRAME.assign(straight="high"))
     # Columns that are not on the list are not looked at.
     outside = next(name for j, name in enumerate(FRAME) if j not in model.encodings_)
-    assert_array_equal(score(model, FRAME.assign(**{outside: None})), score(model, FRAME))
+    assert_array_equal(
+        score(model, FRAME.assign(**{outside: None})), score(model, FRAME)
+    )
 
 
 def test_what_is_asked_about_fitted_lists_takes_frames():
@@ -258,7 +280,9 @@ def test_what_is_asked_about_fitted_lists_takes_frames():
         area = fast_auc(effect, Y == 1)
         assert row["auc"] == pytest.approx(max(area, 1 - area))
         assert abs(row["standardised"]) == pytest.approx(effect.std())
-    nested = nested_scores(clone(MODELS["list of curves"]), FRAME, Y, cv=3, random_state=0)
+    nested = nested_scores(
+        clone(MODELS["list of curves"]), FRAME, Y, cv=3, random_state=0
+    )
     assert nested.interval.auc > 0.6
     stable = stability_selection(FRAME, Y, k=3, n_pairs=3, random_state=0)
     assert stable.frequency.shape == (FRAME.shape[1],)
@@ -298,7 +322,9 @@ def test_exchanges_of_units_are_those_of_every_list_solved_anew(name):
 
 def test_costs_in_the_table_are_of_columns():
     limits = Limits(costs={name: 1.0 + j for j, name in enumerate(FRAME.columns)})
-    model = SparseAUCClassifierCV(ks=[3], alphas=[1.0], curves=True, limits=limits).fit(FRAME, Y)
+    model = SparseAUCClassifierCV(ks=[3], alphas=[1.0], curves=True, limits=limits).fit(
+        FRAME, Y
+    )
     table = column_table(model, FRAME, Y).set_index("column")
     for name, cost in table["cost"].items():
         assert cost == 1.0 + FRAME.columns.get_loc(name)

@@ -63,14 +63,16 @@ def many_columns(monkeypatch):
 def assert_same_search(actual, expected):
     assert_array_equal(actual.get_support(), expected.get_support())
     for name in ("coef_", "intercept_", "scale_", "out_of_fold_scores_"):
-        assert_allclose(getattr(actual, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
+        assert_allclose(
+            getattr(actual, name), getattr(expected, name), rtol=1e-9, atol=1e-9
+        )
     assert actual.objective_ == pytest.approx(expected.objective_, rel=1e-9)
     for name in ("mean_test_score", "std_test_score", "standard_error_test_score"):
         assert_allclose(actual.cv_results_[name], expected.cv_results_[name], atol=1e-9)
     assert (actual.k_, actual.alpha_) == (expected.k_, expected.alpha_)
 
 
-# --------------------------------------------------------------------------------- collections
+# -------------------------------------------------------------------------- collections
 
 
 def collections(X, y):
@@ -79,7 +81,9 @@ def collections(X, y):
     labels = da.from_array(y, chunks=ROWS)
     frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(D)]).assign(y=y)
     frames = dd.from_pandas(frame, npartitions=4, sort=False)
-    some = frames[frames.gene0 > -np.inf]  # after a filter nobody knows how many rows there are
+    some = frames[
+        frames.gene0 > -np.inf
+    ]  # after a filter nobody knows how many rows there are
     nobody = frames[frames.gene0 > np.inf]
     with_empty = dd.concat([nobody, some, nobody], axis=0, interleave_partitions=False)
     return {
@@ -90,7 +94,10 @@ def collections(X, y):
         "labels as a column": (rows, labels[:, None]),
         "frames": (frames.drop(columns="y"), frames["y"]),
         "labels by name": (frames, "y"),
-        "unknown sizes": (some.drop(columns="y").to_dask_array(), some["y"].to_dask_array()),
+        "unknown sizes": (
+            some.drop(columns="y").to_dask_array(),
+            some["y"].to_dask_array(),
+        ),
         "unknown sizes, labels in memory": (some.drop(columns="y"), y),
         "empty partitions": (with_empty.drop(columns="y"), with_empty["y"]),
         "sparse": (rows.map_blocks(sp.csr_array, dtype=float), labels),
@@ -98,14 +105,18 @@ def collections(X, y):
     }
 
 
-@pytest.mark.parametrize("kind", collections(*make_outbreak(n=N, d=D, k=5, random_state=0)))
+@pytest.mark.parametrize(
+    "kind", collections(*make_outbreak(n=N, d=D, k=5, random_state=0))
+)
 def test_fit_equals_that_in_memory(cluster, outbreak, kind):
     X, y = collections(*outbreak)[kind]
     model = SparseAUCClassifier(k=6)
     actual, expected = clone(model).fit(X, y), clone(model).fit(*outbreak)
     assert_array_equal(actual.get_support(), expected.get_support())
     for name in ("coef_", "intercept_", "scale_", "objective_"):
-        assert_allclose(getattr(actual, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
+        assert_allclose(
+            getattr(actual, name), getattr(expected, name), rtol=1e-9, atol=1e-9
+        )
     assert actual.n_passes_ == (2 if kind == "labels in memory" else 3)
     if kind in ("frames", "labels by name", "empty partitions"):
         assert_array_equal(actual.feature_names_in_, [f"gene{j}" for j in range(D)])
@@ -124,8 +135,15 @@ def test_collections_that_lie_with_the_workers(cluster, outbreak):
     X, y = outbreak
     rows = da.from_array(X, chunks=(ROWS, D)).persist()
     expected = SparseAUCClassifier(k=6).fit(X, y)
-    for given in (rows, rows * 2.0 / 2.0, rows.rechunk((77, 7)), dd.from_dask_array(rows)):
-        assert_allclose(SparseAUCClassifier(k=6).fit(given, y).coef_, expected.coef_, atol=1e-10)
+    for given in (
+        rows,
+        rows * 2.0 / 2.0,
+        rows.rechunk((77, 7)),
+        dd.from_dask_array(rows),
+    ):
+        assert_allclose(
+            SparseAUCClassifier(k=6).fit(given, y).coef_, expected.coef_, atol=1e-10
+        )
 
 
 def test_frames_of_several_kinds_of_numbers(cluster, outbreak):
@@ -135,7 +153,9 @@ def test_frames_of_several_kinds_of_numbers(cluster, outbreak):
     labels = np.arange(N) % 5 == 0
     expected = SparseAUCClassifier(k=3).fit(frame.astype(float), labels)
     frames = dd.from_pandas(frame, npartitions=3)
-    assert_allclose(SparseAUCClassifier(k=3).fit(frames, labels).coef_, expected.coef_, atol=1e-10)
+    assert_allclose(
+        SparseAUCClassifier(k=3).fit(frames, labels).coef_, expected.coef_, atol=1e-10
+    )
     frame.loc[417, "d"] = None
     with pytest.raises(ValueError, match="contains NaN: first at row 417, column 'd'"):
         SparseAUCClassifier(k=3).fit(dd.from_pandas(frame, npartitions=3), labels)
@@ -145,7 +165,9 @@ def test_chunks_of_one_class_and_many_columns(cluster, outbreak, many_columns):
     order = np.argsort(outbreak.y, kind="stable")
     X, y = outbreak.X[order], outbreak.y[order]
     expected = clone(SEARCH).fit(X, y)
-    actual = clone(SEARCH).fit(da.from_array(X, chunks=(50, D)), da.from_array(y, chunks=50))
+    actual = clone(SEARCH).fit(
+        da.from_array(X, chunks=(50, D)), da.from_array(y, chunks=50)
+    )
     assert_same_search(actual, expected)
 
 
@@ -158,16 +180,22 @@ def test_weights_text_labels_and_scores(cluster, outbreak):
     in_memory = SparseAUCClassifier(k=5).fit(X, labels, weight)
     assert_allclose(model.coef_, in_memory.coef_, atol=1e-10)
     assert_array_equal(model.classes_, ["healthy", "ill"])
-    assert_allclose(model.decision_function(rows), in_memory.decision_function(X), atol=1e-10)
+    assert_allclose(
+        model.decision_function(rows), in_memory.decision_function(X), atol=1e-10
+    )
     assert_array_equal(model.predict(rows), in_memory.predict(X))
     assert model.n_passes_ == 4  # labels, weights, moments, scores
 
 
 def test_moments_of_a_collection(cluster, outbreak):
     X, y = outbreak
-    moments = class_moments(da.from_array(X, chunks=(ROWS, D)), da.from_array(y, chunks=ROWS))
+    moments = class_moments(
+        da.from_array(X, chunks=(ROWS, D)), da.from_array(y, chunks=ROWS)
+    )
     assert_allclose(
-        moments.summary([3, 1]).columns([1, 3]), class_moments(X, y).columns([1, 3]), atol=1e-12
+        moments.summary([3, 1]).columns([1, 3]),
+        class_moments(X, y).columns([1, 3]),
+        atol=1e-12,
     )
 
 
@@ -178,7 +206,7 @@ def test_without_a_cluster(outbreak, expected):
         assert_same_search(clone(SEARCH).fit(rows, labels), expected)
 
 
-# --------------------------------------------------------------------------------------- passes
+# ------------------------------------------------------------------------------- passes
 
 
 def make_chunk(log, number, n, seed, fatal):
@@ -198,7 +226,10 @@ def make_chunk(log, number, n, seed, fatal):
 
 
 def made_on_the_fly(log, fatal=-1, chunks=6, n=100):
-    parts = [dask.delayed(make_chunk, nout=2)(log, number, n, 0, fatal) for number in range(chunks)]
+    parts = [
+        dask.delayed(make_chunk, nout=2)(log, number, n, 0, fatal)
+        for number in range(chunks)
+    ]
     X = da.concatenate([da.from_delayed(rows, (n, D), float) for rows, _ in parts])
     y = da.concatenate([da.from_delayed(labels, (n,), bool) for _, labels in parts])
     return X, y
@@ -206,7 +237,9 @@ def made_on_the_fly(log, fatal=-1, chunks=6, n=100):
 
 def in_memory(tmp_path, **parameters):
     (tmp_path / "copy").mkdir()
-    return dask.compute(*made_on_the_fly(tmp_path / "copy", **parameters), scheduler="sync")
+    return dask.compute(
+        *made_on_the_fly(tmp_path / "copy", **parameters), scheduler="sync"
+    )
 
 
 @pytest.mark.parametrize(("kept", "passes"), [(True, 3), (False, 5)])
@@ -216,7 +249,9 @@ def test_path_and_folds_take_few_passes(cluster, tmp_path, monkeypatch, kept, pa
     search = clone(SEARCH).set_params(coefficients="auc")
     actual = clone(search).fit(X, y)
     for number in range(6):
-        assert (tmp_path / f"made {number}").stat().st_size == actual.n_passes_ == passes
+        assert (
+            (tmp_path / f"made {number}").stat().st_size == actual.n_passes_ == passes
+        )
     assert_same_search(actual, clone(search).fit(*in_memory(tmp_path)))
 
 
@@ -230,7 +265,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster, tmp_path):
     assert_same_search(actual, clone(SEARCH).fit(*in_memory(tmp_path)))
 
 
-# -------------------------------------------------------------------------------------- SHT-AUC
+# ------------------------------------------------------------------------------ SHT-AUC
 
 
 @pytest.mark.parametrize("kind", ["arrays", "sparse", "frames"])
@@ -239,11 +274,13 @@ def test_sht_auc_is_as_good_as_in_memory(cluster, outbreak, kind):
     rows, labels = collections(X, y)[kind]
     model = SHTAUCClassifier(k=5, max_epochs=30, random_state=0, record_history=False)
     actual = clone(model).fit(rows, labels)
-    assert actual.objective_ == pytest.approx(clone(model).fit(X, y).objective_, rel=0.01)
+    assert actual.objective_ == pytest.approx(
+        clone(model).fit(X, y).objective_, rel=0.01
+    )
     assert roc_auc_score(y, actual.decision_function(rows)) > 0.8
 
 
-# ------------------------------------------------------------------------------------ bad input
+# ---------------------------------------------------------------------------- bad input
 
 
 def test_bad_input_is_named(cluster, outbreak):
@@ -264,11 +301,15 @@ def test_bad_input_is_named(cluster, outbreak):
     with pytest.raises(ValueError, match="cut into 5 chunks but y into 9"):
         SparseAUCClassifier().fit(unknown, labels.rechunk(70)[labels.rechunk(70) > -9])
     shifted = da.concatenate([da.ones(100), da.ones(140), *[da.ones(ROWS)] * 3])
-    with pytest.raises(ValueError, match="chunk 0 has 120 rows of X but 100 of sample_weight"):
+    with pytest.raises(
+        ValueError, match="chunk 0 has 120 rows of X but 100 of sample_weight"
+    ):
         SparseAUCClassifier().fit(unknown, labels[labels > -9], shifted[shifted > 0])
     with pytest.raises(ValueError, match="needs the rows in memory"):
         MeanDifferenceClassifier().fit(rows, labels)
-    text = dd.from_pandas(pd.DataFrame({"a": ["x"] * 10, "b": range(10)}), npartitions=2)
+    text = dd.from_pandas(
+        pd.DataFrame({"a": ["x"] * 10, "b": range(10)}), npartitions=2
+    )
     with pytest.raises(ValueError, match=r"column 'a' holds .* not numbers"):
         SparseAUCClassifier().fit(text, np.arange(10) % 2)
     X[333, 11] = np.nan

@@ -10,7 +10,12 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV, sparse_auc_path
+from sparseauc import (
+    Limits,
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
+    sparse_auc_path,
+)
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.datasets import make_outbreak
 from sparseauc.estimators import EmptyListWarning, RequiredColumnWarning
@@ -33,11 +38,15 @@ MONEY = {"costs": COSTS}
 
 
 def table(seed=0, n=250):
-    X, y = make_outbreak(n=n, d=10, k=4, mu=0.8, r=0.3, correlation=0.7, random_state=seed)
+    X, y = make_outbreak(
+        n=n, d=10, k=4, mu=0.8, r=0.3, correlation=0.7, random_state=seed
+    )
     return pd.DataFrame(X, columns=NAMES), y
 
 
-def least_objective(X, y, k, alpha, signs=None, costs=None, budget=np.inf, families=None):
+def least_objective(
+    X, y, k, alpha, signs=None, costs=None, budget=np.inf, families=None
+):
     gram = StandardisedGram(class_moments(X, y))
     H = gram.block(np.arange(10), np.arange(10)) + alpha * np.eye(10)
     least = 1.0
@@ -62,11 +71,20 @@ def test_signs_by_name_by_number_and_as_an_array():
     array = np.array([SIGNS.get(name, 0) for name in NAMES])
     model = SparseAUCClassifier(k=4, alpha=0.1, limits=Limits(signs=SIGNS)).fit(X, y)
     assert (array * model.coef_[0] >= 0).all()
-    assert objective_of(model, X, 0.1) == pytest.approx(least_objective(X.values, y, 4, 0.1, array))
-    for signs in (array, list(array), pd.Series(SIGNS), dict(enumerate(array.tolist()))):
+    assert objective_of(model, X, 0.1) == pytest.approx(
+        least_objective(X.values, y, 4, 0.1, array)
+    )
+    for signs in (
+        array,
+        list(array),
+        pd.Series(SIGNS),
+        dict(enumerate(array.tolist())),
+    ):
         other = clone(model).set_params(limits=Limits(signs=signs)).fit(X, y)
         np.testing.assert_array_equal(other.coef_, model.coef_)
-    anything = SparseAUCClassifier(k=4, alpha=0.1, limits=Limits(signs=np.zeros(10))).fit(X, y)
+    anything = SparseAUCClassifier(
+        k=4, alpha=0.1, limits=Limits(signs=np.zeros(10))
+    ).fit(X, y)
     free = SparseAUCClassifier(k=4, alpha=0.1).fit(X, y)
     np.testing.assert_allclose(anything.coef_, free.coef_, rtol=1e-9)
 
@@ -78,11 +96,20 @@ def test_a_list_may_be_shorter_than_k():
     model = SparseAUCClassifier(k=4, limits=Limits(signs=[1, 1, 1, 1])).fit(X, y)
     assert model.get_support().tolist() == [True, False, False, True]
     # A required column whose sign sets it to 0 is left out, and says so.
-    model.set_params(k=2, limits=Limits(signs=[1, 1, 1, 1], always_include=[1], budget=2))
-    with pytest.warns(RequiredColumnWarning, match="always_include: 1 cannot be on the list"):
+    model.set_params(
+        k=2, limits=Limits(signs=[1, 1, 1, 1], always_include=[1], budget=2)
+    )
+    with pytest.warns(
+        RequiredColumnWarning, match="always_include: 1 cannot be on the list"
+    ):
         model.fit(X, y)
     assert model.not_included_.tolist() == [1]
-    assert model.get_support().tolist() == [True, False, False, True]  # its place is refunded
+    assert model.get_support().tolist() == [
+        True,
+        False,
+        False,
+        True,
+    ]  # its place is refunded
     assert model.cost_ == 2
     assert model.certify(X, y).certificate_status_ == "optimal"
 
@@ -90,12 +117,16 @@ def test_a_list_may_be_shorter_than_k():
 def test_a_constant_column_that_is_required_is_left_out():
     X, y = table(0)
     X["marker 9"] = 3.0
-    limits = Limits(always_include=["marker 9"], costs=dict.fromkeys(NAMES, 2), budget=6)
+    limits = Limits(
+        always_include=["marker 9"], costs=dict.fromkeys(NAMES, 2), budget=6
+    )
     for model in (
         SparseAUCClassifier(3, limits=limits),
         SparseAUCClassifierCV([3], [1.0], cv=3, coefficients="auc", limits=limits),
     ):
-        with pytest.warns(RequiredColumnWarning, match="'marker 9' cannot be on the list"):
+        with pytest.warns(
+            RequiredColumnWarning, match="'marker 9' cannot be on the list"
+        ):
             model.fit(X, y)
         assert model.not_included_.tolist() == [9]
         assert model.get_support().sum() == 3
@@ -105,7 +136,9 @@ def test_a_constant_column_that_is_required_is_left_out():
         np.testing.assert_allclose(model.coef_, free.coef_, rtol=1e-9)
     # The lists that are validated are without it too: three columns, not two.
     assert model.best_score_ == pytest.approx(free.best_score_, rel=1e-12)
-    np.testing.assert_allclose(model.out_of_fold_scores_, free.out_of_fold_scores_, rtol=1e-9)
+    np.testing.assert_allclose(
+        model.out_of_fold_scores_, free.out_of_fold_scores_, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("groups", [list("abcdefghij"), list("aabbccddej")])
@@ -118,7 +151,9 @@ def test_a_constant_group_that_is_required_leaves_its_place(groups):
         SparseAUCClassifier(3),
         SparseAUCClassifierCV([3], [1.0], cv=3, coefficients="auc"),
     ):
-        with pytest.warns(RequiredColumnWarning, match="'marker 9' cannot be on the list"):
+        with pytest.warns(
+            RequiredColumnWarning, match="'marker 9' cannot be on the list"
+        ):
             model.set_params(limits=limits).fit(X, y)
         assert model.not_included_.tolist() == [9]
         without = clone(model).set_params(limits=free).fit(X, y)
@@ -149,7 +184,9 @@ def test_costs_and_a_budget():
     X, y = table(1)
     costs = np.array(list(COSTS.values()))
     for budget, k in ((3.0, 10), (5.0, 10), (9.0, 10), (9.0, 2), (100.0, 3)):
-        model = SparseAUCClassifier(k, 0.1, limits=Limits(budget=budget, **MONEY)).fit(X, y)
+        model = SparseAUCClassifier(k, 0.1, limits=Limits(budget=budget, **MONEY)).fit(
+            X, y
+        )
         assert model.cost_ == costs[model.get_support()].sum() <= budget
         least = least_objective(X.values, y, k, 0.1, None, costs, budget)
         assert objective_of(model, X, 0.1) == pytest.approx(least)
@@ -203,12 +240,18 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     monkeypatch.setattr(working_set, "_PER_CEILING", 0)
     search = exchange_columns.ColumnSearch.__init__
-    monkeypatch.setattr(search, "__kwdefaults__", {**search.__kwdefaults__, "first": 20})
+    monkeypatch.setattr(
+        search, "__kwdefaults__", {**search.__kwdefaults__, "first": 20}
+    )
     d = 120
-    X, y = make_outbreak(n=150, d=d, k=20, mu=0.5, r=0.3, correlation=0.5, random_state=0)
+    X, y = make_outbreak(
+        n=150, d=d, k=20, mu=0.5, r=0.3, correlation=0.5, random_state=0
+    )
     rng = np.random.default_rng(0)
     signs, costs = rng.integers(-1, 2, d), rng.integers(1, 9, d)
-    limits = {"signs": {"signs": signs}, "budget": {"costs": costs, "budget": 20}}[limit]
+    limits = {"signs": {"signs": signs}, "budget": {"costs": costs, "budget": 20}}[
+        limit
+    ]
     expected = SparseAUCClassifier(6, 0.1, limits=Limits(**limits)).fit(X, y).coef_
     chunks = chunks_in_memory(X)
     model = SparseAUCClassifier(6, 0.1, limits=Limits(**limits)).fit(chunks, y)
@@ -227,7 +270,9 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
                     H[np.ix_(at, at)], gram.delta[at], signs[at], np.zeros(at.size)
                 )[1]
             elif costs[at].sum() <= 20:
-                explained = gram.delta[at] @ np.linalg.solve(H[np.ix_(at, at)], gram.delta[at])
+                explained = gram.delta[at] @ np.linalg.solve(
+                    H[np.ix_(at, at)], gram.delta[at]
+                )
             else:
                 continue
             assert 1 - explained >= found - 1e-9
@@ -237,9 +282,9 @@ def test_wide_tables_in_chunks(limit, monkeypatch):
 def test_cross_validation_keeps_to_signs(coefficients):
     X, y = table(3)
     signs = dict.fromkeys(NAMES, 1)
-    model = SparseAUCClassifierCV(cv=3, limits=Limits(signs=signs), coefficients=coefficients).fit(
-        X, y
-    )
+    model = SparseAUCClassifierCV(
+        cv=3, limits=Limits(signs=signs), coefficients=coefficients
+    ).fit(X, y)
     assert model.coefficients_ == coefficients
     assert (model.coef_ >= 0).all()
     assert (model.coef_ > 0).any()
@@ -247,7 +292,9 @@ def test_cross_validation_keeps_to_signs(coefficients):
 
 def test_cross_validation_over_budgets():
     X, y = table(4)
-    model = SparseAUCClassifierCV(cv=3, limits=Limits(budget=20.0, signs=SIGNS, **MONEY)).fit(X, y)
+    model = SparseAUCClassifierCV(
+        cv=3, limits=Limits(budget=20.0, signs=SIGNS, **MONEY)
+    ).fit(X, y)
     tried = model.cv_results_["param_budget"]
     assert np.unique(tried).size > 3
     assert tried.max() == 20
@@ -257,20 +304,27 @@ def test_cross_validation_over_budgets():
     assert model.cost_ <= model.budget_
     assert model.k_ == model.get_support().sum()
     close = (
-        model.cv_results_["mean_test_score"] >= model.cv_results_["mean_test_score"].max() - 1e-3
+        model.cv_results_["mean_test_score"]
+        >= model.cv_results_["mean_test_score"].max() - 1e-3
     )
     assert model.budget_ == tried[close].min()
     assert model.cv_results_["params"][0]["budget"] == 2.5
-    some = SparseAUCClassifierCV([1, 2], cv=3, limits=Limits(budget=[5.0, 10.0], **MONEY)).fit(X, y)
+    some = SparseAUCClassifierCV(
+        [1, 2], cv=3, limits=Limits(budget=[5.0, 10.0], **MONEY)
+    ).fit(X, y)
     assert np.unique(some.cv_results_["param_budget"]).tolist() == [5.0, 10.0]
     assert np.unique(some.cv_results_["param_k"]).tolist() == [2]
-    by_k = SparseAUCClassifierCV([1, 2, 3], cv=3, limits=Limits(budget=8.0, **MONEY)).fit(X, y)
+    by_k = SparseAUCClassifierCV(
+        [1, 2, 3], cv=3, limits=Limits(budget=8.0, **MONEY)
+    ).fit(X, y)
     assert np.unique(by_k.cv_results_["param_k"]).tolist() == [1, 2, 3]
     assert by_k.cost_ <= by_k.budget_ == 8.0
     grouped = SparseAUCClassifierCV(
         cv=3,
         limits=Limits(
-            column_groups=list("aaabbcdefg"), costs=[3] * 3 + [2] * 2 + [1] * 5, budget=6
+            column_groups=list("aaabbcdefg"),
+            costs=[3] * 3 + [2] * 2 + [1] * 5,
+            budget=6,
         ),
     ).fit(X, y)
     whole = [grouped.get_support()[part].all() or not grouped.get_support()[part].any()
@@ -279,7 +333,9 @@ def test_cross_validation_over_budgets():
     assert grouped.cost_ <= grouped.budget_ <= 6
 
 
-@pytest.mark.parametrize("model", [SparseAUCClassifier(k=1), SparseAUCClassifierCV(ks=[1])])
+@pytest.mark.parametrize(
+    "model", [SparseAUCClassifier(k=1), SparseAUCClassifierCV(ks=[1])]
+)
 def test_a_group_counts_as_one_column(model):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
@@ -287,10 +343,14 @@ def test_a_group_counts_as_one_column(model):
     fitted = model.set_params(limits=Limits(column_groups=[0, 0, 1, 1])).fit(X, y)
     assert fitted.get_support().tolist() == [False, False, True, True]
     with pytest.warns(UserWarning, match="Lists have 2 columns at most"):
-        more = SparseAUCClassifier(k=3, limits=Limits(column_groups=[0, 0, 1, 1])).fit(X, y)
+        more = SparseAUCClassifier(k=3, limits=Limits(column_groups=[0, 0, 1, 1])).fit(
+            X, y
+        )
     assert more.get_support().all()
     limits = Limits(column_groups=[0, 0, 1, 1], always_include=[0, 2])
-    with pytest.raises(ValueError, match="always_include names 2 columns, more than k=1"):
+    with pytest.raises(
+        ValueError, match="always_include names 2 columns, more than k=1"
+    ):
         SparseAUCClassifier(k=1, limits=limits).fit(X, y)
 
 
@@ -309,10 +369,14 @@ def test_budgets_that_are_tried():
 def test_path():
     X, y = table(5)
     signs, costs = np.ones(10), np.arange(1, 11.0)
-    path = sparse_auc_path(X.values, y, [1, 2, 3], [0.1, 1.0], limits=Limits(signs=signs))
+    path = sparse_auc_path(
+        X.values, y, [1, 2, 3], [0.1, 1.0], limits=Limits(signs=signs)
+    )
     assert all((s.coef >= 0).all() for row in path.solutions for s in row)
     assert path.budgets is None
-    path = sparse_auc_path(X.values, y, range(1, 5), limits=Limits(costs=costs, budget=[3, 6, 12]))
+    path = sparse_auc_path(
+        X.values, y, range(1, 5), limits=Limits(costs=costs, budget=[3, 6, 12])
+    )
     assert path.ks.tolist() == [4, 4, 4]
     for budget in path.budgets:
         assert costs[path.support(4, 1.0, budget)].sum() <= budget
@@ -333,7 +397,9 @@ def test_bounds_are_never_above_the_least_objective():
         limits = Limits(signs=signs, costs=amounts, budget=budget, families=families)
         model = SparseAUCClassifier(3, 0.1, limits=limits).fit(X, y).certify(X, y)
         costs = None if budget is None else amounts
-        least = least_objective(X.values, y, 3, 0.1, signs, costs, budget or np.inf, families)
+        least = least_objective(
+            X.values, y, 3, 0.1, signs, costs, budget or np.inf, families
+        )
         found = objective_of(model, X, 0.1)
         assert model.lower_bound_ <= least + 1e-9
         assert found >= least - 1e-9
@@ -357,7 +423,9 @@ def test_logistic_regression_with_signs():
             ridge = 0.0025 * ((parameters[:5] * deviation) ** 2).sum()
             return np.mean(np.logaddexp(0, scores) - y * scores) + ridge
 
-        bounds = [(0 if s > 0 else None, 0 if s < 0 else None) for s in signs] + [(None, None)]
+        bounds = [(0 if s > 0 else None, 0 if s < 0 else None) for s in signs] + [
+            (None, None)
+        ]
         naive = minimize(loss, np.zeros(6), bounds=bounds, method="L-BFGS-B", tol=1e-14)
         assert loss(np.append(coef, intercept)) <= naive.fun + 1e-9
 
@@ -385,7 +453,9 @@ def test_refusals():
         ):  # fmt: skip
             with pytest.raises(ValueError, match=message):
                 kind(limits=Limits(**given)).fit(X, y)
-    with pytest.raises(ValueError, match="signs names 'marker 0', but X has no column names"):
+    with pytest.raises(
+        ValueError, match="signs names 'marker 0', but X has no column names"
+    ):
         SparseAUCClassifier(limits=Limits(signs=SIGNS)).fit(X.values, y)
     with pytest.raises(ValueError, match="SparseAUCClassifierCV chooses among several"):
         SparseAUCClassifier(limits=Limits(budget=[2, 3])).fit(X, y)
@@ -395,9 +465,9 @@ def test_questions_about_a_list_obey():
     X, y = table(7)
     signs = np.array([SIGNS.get(name, 1) for name in NAMES])
     amounts = np.arange(1.0, 11)
-    model = SparseAUCClassifier(3, 0.1, limits=Limits(signs=signs, costs=amounts, budget=18)).fit(
-        X.values, y
-    )
+    model = SparseAUCClassifier(
+        3, 0.1, limits=Limits(signs=signs, costs=amounts, budget=18)
+    ).fit(X.values, y)
     chosen = model.get_support(indices=True)
     assert chosen.size == 3
     gram = StandardisedGram(class_moments(X.values, y))
@@ -414,11 +484,15 @@ def test_questions_about_a_list_obey():
         if obeys(np.append(chosen[chosen != i], j))
     }
     replaced = replacements(model, X.values, y, n_best=10)
-    assert set(zip(replaced["column"], replaced["replacement"], strict=True)) == expected
+    assert (
+        set(zip(replaced["column"], replaced["replacement"], strict=True)) == expected
+    )
     assert 0 < len(expected) < 21
     others = near_equal_lists(model, X.values, y, within=100.0)
     assert others.complete
-    assert set(others.lists) == {c for c in combinations(range(10), 3) if obeys(np.array(c))}
+    assert set(others.lists) == {
+        c for c in combinations(range(10), 3) if obeys(np.array(c))
+    }
     score = point_score(model, X.values, y)
     for column, one in score.model.points_.items():
         assert (signs[column] * np.diff(one.coef) >= 0).all()
@@ -429,7 +503,9 @@ def test_stability_keeps_to_limits():
     signs = np.where(class_moments(X.values, y).delta < 0, -1, 1)
     # Each column alone would have the other sign, so few can be chosen at all.
     free = stability_selection(X, y, 3, n_pairs=5, random_state=0)
-    held = stability_selection(X, y, 3, n_pairs=5, random_state=0, limits=Limits(signs=signs))
+    held = stability_selection(
+        X, y, 3, n_pairs=5, random_state=0, limits=Limits(signs=signs)
+    )
     assert held.frequency.sum() < free.frequency.sum() == pytest.approx(3)
     cheap = stability_selection(
         X, y, 3, n_pairs=5, random_state=0, limits=Limits(costs=range(10), budget=3)
@@ -440,7 +516,9 @@ def test_stability_keeps_to_limits():
 
 def test_plots_against_money():
     X, y = table(9)
-    model = SparseAUCClassifierCV(cv=3, alphas=[0.1], limits=Limits(budget=9, **MONEY)).fit(X, y)
+    model = SparseAUCClassifierCV(
+        cv=3, alphas=[0.1], limits=Limits(budget=9, **MONEY)
+    ).fit(X, y)
     display = AUCPathDisplay.from_estimator(model)
     budgets = np.unique(model.cv_results_["param_budget"])
     np.testing.assert_array_equal(display.line_.get_xdata(), budgets)
@@ -452,11 +530,17 @@ def test_plots_against_money():
 
 
 @pytest.mark.parametrize("why", ["signs", "constant"])
-@pytest.mark.parametrize("model", [SparseAUCClassifier(k=1), SparseAUCClassifierCV(ks=[1])])
+@pytest.mark.parametrize(
+    "model", [SparseAUCClassifier(k=1), SparseAUCClassifierCV(ks=[1])]
+)
 def test_an_empty_list_warns(why, model):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
-    X = np.ones((60, 4)) if why == "constant" else rng.normal(size=(60, 4)) + 3 * y[:, None]
+    X = (
+        np.ones((60, 4))
+        if why == "constant"
+        else rng.normal(size=(60, 4)) + 3 * y[:, None]
+    )
     limits = {
         "signs": Limits(signs=[-1] * 4),
         "constant": Limits(),

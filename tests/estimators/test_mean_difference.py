@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparseauc.datasets import make_outbreak
-from sparseauc.estimators._mean_difference import mean_difference, standardised_differences
+from sparseauc.estimators._mean_difference import (
+    mean_difference,
+    standardised_differences,
+)
 from sparseauc.moments import ClassMoments, class_moments
 
-# --------------------------------------------------------------------- the oracle, column by column
+# --------------------------------------------------------------------- the oracle,
+# column by column
 
 
 def naive_mean_difference(X, y, k):
@@ -68,16 +72,19 @@ def test_merged_summaries_are_enough():
     X, y, _ = problem(0)
     parts = [class_moments(X[i::3], y[i::3]).summary() for i in range(3)]
     merged = mean_difference(ClassMoments.merge(parts), 4)
-    np.testing.assert_allclose(dense(merged, 12), naive_mean_difference(X, y, 4), rtol=1e-9)
+    np.testing.assert_allclose(
+        dense(merged, 12), naive_mean_difference(X, y, 4), rtol=1e-9
+    )
 
 
-# ------------------------------------------------------------------------------------ what it means
+# ------------------------------------------------------------------------ what it means
 
 
 def test_differences_order_columns_by_their_auc():
     data = make_outbreak(n=40_000, d=30, k=30, mu=0.5, r=0.3, random_state=0)
     scales = np.linspace(0.5, 3.0, 30)
-    # Noise of another size in each column, so that the columns differ in what they tell.
+    # Noise of another size in each column, so that the columns differ in what they
+    # tell.
     X = data.X + np.random.default_rng(1).standard_normal(data.X.shape) * scales
     z = standardised_differences(class_moments(X, data.y))
     np.testing.assert_allclose(z, 0.5 / np.sqrt(1 + scales**2), atol=0.05)
@@ -102,7 +109,7 @@ def test_both_classes_weigh_the_same():
     assert z[0] == pytest.approx(1 / np.sqrt(5), abs=0.05)
 
 
-# ---------------------------------------------------------------------------------------- the edges
+# ---------------------------------------------------------------------------- the edges
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
@@ -132,11 +139,15 @@ def test_constant_columns_are_never_chosen(kind):
 
 def test_the_smaller_column_wins_a_tie():
     X, y, _ = problem(2)
-    X = np.hstack([X] * 3)  # every column three times, at all places of a vector register
+    X = np.hstack(
+        [X] * 3
+    )  # every column three times, at all places of a vector register
     moments = class_moments(X, y)
     best = int(np.argmax(np.abs(standardised_differences(moments)[:12])))
     np.testing.assert_array_equal(mean_difference(moments, 1).support, [best])
-    np.testing.assert_array_equal(mean_difference(moments, 2).support, [best, best + 12])
+    np.testing.assert_array_equal(
+        mean_difference(moments, 2).support, [best, best + 12]
+    )
 
 
 def test_the_scale_of_a_column_does_not_matter():
@@ -145,7 +156,9 @@ def test_the_scale_of_a_column_does_not_matter():
     plain = mean_difference(class_moments(X, y), 6)
     scaled = mean_difference(class_moments(X * scales + 7.0 * scales, y), 6)
     np.testing.assert_array_equal(scaled.support, plain.support)
-    np.testing.assert_allclose(scaled.values * scales[plain.support], plain.values, rtol=1e-6)
+    np.testing.assert_allclose(
+        scaled.values * scales[plain.support], plain.values, rtol=1e-6
+    )
 
 
 def test_values_that_cannot_be_squared_are_named():

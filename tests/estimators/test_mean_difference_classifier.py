@@ -25,11 +25,15 @@ def test_finds_the_columns_and_ranks(outbreak):
     np.testing.assert_array_equal(model.get_support(indices=True), outbreak.support)
     assert roc_auc_score(y, model.decision_function(X)) > 0.9
     scores = model.decision_function(X)
-    np.testing.assert_allclose(scores, X @ model.coef_[0] + model.intercept_[0], atol=1e-12)
+    np.testing.assert_allclose(
+        scores, X @ model.coef_[0] + model.intercept_[0], atol=1e-12
+    )
     assert scores[y > 0].mean() == pytest.approx(-scores[y < 0].mean())
     z = model.standardised_differences_
     assert z.shape == (40,)
-    assert np.abs(z[outbreak.support]).min() > np.abs(np.delete(z, outbreak.support)).max()
+    assert (
+        np.abs(z[outbreak.support]).min() > np.abs(np.delete(z, outbreak.support)).max()
+    )
 
 
 def test_score_is_that_of_the_diagonal_discriminant(outbreak):
@@ -45,7 +49,13 @@ def test_tables_agree(outbreak, tmp_path):
     expected = MeanDifferenceClassifier(k=5).fit(X, y).coef_
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    for table in (np.asfortranarray(X), sp.csr_matrix(X), sp.csc_array(X), X.tolist(), mapped):
+    for table in (
+        np.asfortranarray(X),
+        sp.csr_matrix(X),
+        sp.csc_array(X),
+        X.tolist(),
+        mapped,
+    ):
         coef = MeanDifferenceClassifier(k=5).fit(table, y).coef_
         np.testing.assert_allclose(coef, expected, rtol=1e-9)
     single = MeanDifferenceClassifier(k=5).fit(X.astype(np.float32), y)
@@ -57,14 +67,18 @@ def test_scaling_changes_nothing(outbreak):
     X, y = outbreak
     plain = MeanDifferenceClassifier(k=7).fit(X, y)
     scaled = make_pipeline(StandardScaler(), MeanDifferenceClassifier(k=7)).fit(X, y)
-    np.testing.assert_allclose(scaled.decision_function(X), plain.decision_function(X), rtol=1e-8)
+    np.testing.assert_allclose(
+        scaled.decision_function(X), plain.decision_function(X), rtol=1e-8
+    )
 
 
 def test_integer_weights_are_repetitions(outbreak):
     X, y = outbreak
     weight = np.random.default_rng(0).integers(0, 4, y.size)
     weighted = MeanDifferenceClassifier(k=5).fit(X, y, sample_weight=weight)
-    repeated = MeanDifferenceClassifier(k=5).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    repeated = MeanDifferenceClassifier(k=5).fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-10)
     np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, rtol=1e-10)
 
@@ -84,8 +98,12 @@ def test_names_and_grid_search(outbreak):
     X, y = outbreak
     frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(40)])
     model = MeanDifferenceClassifier(k=5).set_output(transform="pandas").fit(frame, y)
-    assert list(model.transform(frame).columns) == [f"gene{j}" for j in outbreak.support]
-    search = GridSearchCV(MeanDifferenceClassifier(), {"k": [1, 5, 40]}, scoring="roc_auc", cv=3)
+    assert list(model.transform(frame).columns) == [
+        f"gene{j}" for j in outbreak.support
+    ]
+    search = GridSearchCV(
+        MeanDifferenceClassifier(), {"k": [1, 5, 40]}, scoring="roc_auc", cv=3
+    )
     assert search.fit(frame, y).best_params_ == {"k": 5}
 
 

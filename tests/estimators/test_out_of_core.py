@@ -30,7 +30,13 @@ from sparseauc import (
     class_moments,
     held_out,
 )
-from sparseauc.chunks import ArrayChunks, CSRChunks, KeptColumns, SequentialChunks, open_table
+from sparseauc.chunks import (
+    ArrayChunks,
+    CSRChunks,
+    KeptColumns,
+    SequentialChunks,
+    open_table,
+)
 from sparseauc.datasets import make_outbreak
 from sparseauc.folds import SplitPlan
 from sparseauc.moments import chunked
@@ -49,7 +55,9 @@ def dense_chunks(X, rows=100):
 
 def sparse_chunks(X):
     matrix = sp.csr_array(X)
-    return CSRChunks(matrix.data, matrix.indices, matrix.indptr, X.shape[1], chunk_bytes=20_000)
+    return CSRChunks(
+        matrix.data, matrix.indices, matrix.indptr, X.shape[1], chunk_bytes=20_000
+    )
 
 
 def assert_same_fit(actual, expected, tol=1e-9, *, threshold=True):
@@ -60,7 +68,9 @@ def assert_same_fit(actual, expected, tol=1e-9, *, threshold=True):
         assert_allclose(actual.intercept_, expected.intercept_, atol=tol)
     else:
         means = actual.moments_.means
-        assert_allclose(actual.intercept_, -actual.coef_ @ np.mean(means, axis=0), atol=tol)
+        assert_allclose(
+            actual.intercept_, -actual.coef_ @ np.mean(means, axis=0), atol=tol
+        )
     assert_allclose(actual.scale_, expected.scale_, rtol=tol)
     assert actual.objective_ == pytest.approx(expected.objective_, rel=tol)
     assert_array_equal(actual.classes_, expected.classes_)
@@ -79,7 +89,7 @@ def assert_same_search(actual, expected):
     assert len(actual.path_.solutions) == len(expected.path_.solutions) == 1
 
 
-# ------------------------------------------------------------------------------------------ fit
+# ---------------------------------------------------------------------------------- fit
 
 
 @pytest.mark.parametrize("chunks", [dense_chunks, sparse_chunks])
@@ -91,14 +101,22 @@ def test_fit_equals_that_in_memory(outbreak, readings, chunks, weighted):
     expected = clone(model).fit(X, y, weight)
     actual = clone(model).fit(chunks(X), y, weight)
     assert_same_fit(actual, expected)
-    assert actual.n_passes_ == 2 if readings == "one reading" else 3 <= actual.n_passes_ <= 5
-    assert_allclose(actual.decision_function(chunks(X)), expected.decision_function(X), atol=1e-9)
+    assert (
+        actual.n_passes_ == 2
+        if readings == "one reading"
+        else 3 <= actual.n_passes_ <= 5
+    )
+    assert_allclose(
+        actual.decision_function(chunks(X)), expected.decision_function(X), atol=1e-9
+    )
     assert_array_equal(actual.predict(chunks(X)), expected.predict(X))
 
 
 def test_restrictions_hold_on_chunks(outbreak, readings):
     X, y = outbreak
-    model = SparseAUCClassifier(k=6, limits=Limits(always_include=[20, 29], exclude=[0, 1]))
+    model = SparseAUCClassifier(
+        k=6, limits=Limits(always_include=[20, 29], exclude=[0, 1])
+    )
     assert_same_fit(clone(model).fit(dense_chunks(X), y), clone(model).fit(X, y))
     grouped = SparseAUCClassifier(k=6, limits=Limits(column_groups=np.arange(30) // 2))
     actual = clone(grouped).fit(dense_chunks(X), y)
@@ -111,7 +129,9 @@ def test_groups_of_too_many_columns(outbreak, monkeypatch):
     monkeypatch.setattr(chunked, "_ALL_BYTES", 0)
     monkeypatch.setattr(chunked, "_MOST_BYTES", 1000)
     with pytest.raises(ValueError, match="products of 30 of 30 columns in 1 parts"):
-        SparseAUCClassifier(limits=Limits(column_groups=np.arange(30) // 2)).fit(dense_chunks(X), y)
+        SparseAUCClassifier(limits=Limits(column_groups=np.arange(30) // 2)).fit(
+            dense_chunks(X), y
+        )
 
 
 def test_float32_stays_float32_and_is_computed_in_double(outbreak):
@@ -130,9 +150,13 @@ def test_lists_within_a_budget_are_those_of_double_precision(seed):
     y = np.arange(40) % 2
     X = rng.standard_normal((40, 400)).astype(np.float32)
     costs = np.round(rng.random(400) * 4 + 0.5, 1)
-    model = SparseAUCClassifier(k=20, alpha=0.001, limits=Limits(costs=costs, budget=40.0))
+    model = SparseAUCClassifier(
+        k=20, alpha=0.001, limits=Limits(costs=costs, budget=40.0)
+    )
     homes = X, X.astype(np.float64), np.asfortranarray(X), dense_chunks(X, 25)
-    lists = [np.flatnonzero(clone(model).fit(home, y).coef_[0]).tolist() for home in homes]
+    lists = [
+        np.flatnonzero(clone(model).fit(home, y).coef_[0]).tolist() for home in homes
+    ]
     assert lists[1:] == lists[:-1]
     assert clone(model).fit(X, y).objective_ < 0.012
 
@@ -148,14 +172,18 @@ def test_large_memory_maps(outbreak, tmp_path, monkeypatch):
     fewer = SparseAUCClassifierCV(**GRID, coefficients="auc").fit(mapped, y)
     # Moments, and the columns in use.
     assert fewer.n_passes_ == actual.n_passes_ == 2
-    assert_allclose(actual.decision_function(mapped), expected.decision_function(X), atol=1e-9)
+    assert_allclose(
+        actual.decision_function(mapped), expected.decision_function(X), atol=1e-9
+    )
 
 
 def test_tables_with_their_labels(outbreak, tmp_path):
     X, y = outbreak
     labels = np.where(y > 0, "ill", "healthy")
     frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(30)])
-    pq.write_table(pa.table(frame.assign(state=labels)), tmp_path / "t.parquet", row_group_size=200)
+    pq.write_table(
+        pa.table(frame.assign(state=labels)), tmp_path / "t.parquet", row_group_size=200
+    )
     model = SparseAUCClassifierCV(**GRID, limits=Limits(always_include=["gene3"]))
     expected = clone(model).fit(frame, labels)
     table = open_table(tmp_path / "t.parquet", target="state", chunk_bytes=10_000)
@@ -183,18 +211,27 @@ def test_certificate_where_all_columns_are_at_hand(outbreak, monkeypatch):
         clone(model).fit(dense_chunks(X), y).certify(dense_chunks(X), y)
 
 
-# -------------------------------------------------------------------------------- bad input
+# -------------------------------------------------------------------------------- bad
+# input
 
 
 def test_entries_that_are_no_numbers_are_named(outbreak):
     X, y = outbreak.X.copy(), outbreak.y
     X[456, 7] = np.inf
-    for model in (SparseAUCClassifier(), SparseAUCClassifierCV(**GRID), SHTAUCClassifier()):
-        with pytest.raises(ValueError, match="contains infinity: first at row 456, column 7"):
+    for model in (
+        SparseAUCClassifier(),
+        SparseAUCClassifierCV(**GRID),
+        SHTAUCClassifier(),
+    ):
+        with pytest.raises(
+            ValueError, match="contains infinity: first at row 456, column 7"
+        ):
             model.fit(dense_chunks(X), y)
         with pytest.raises(ValueError, match="first at row 456, column 7"):
             model.fit(sparse_chunks(X), y)
-    fitted = SparseAUCClassifier(k=2, limits=Limits(always_include=[7])).fit(outbreak.X, y)
+    fitted = SparseAUCClassifier(k=2, limits=Limits(always_include=[7])).fit(
+        outbreak.X, y
+    )
     with pytest.raises(ValueError, match="first at row 456, column 7"):
         fitted.predict(dense_chunks(X))
 
@@ -213,9 +250,13 @@ def test_labels_are_checked(outbreak):
     with pytest.raises(ValueError, match="labels are given twice"):
         SparseAUCClassifier().fit(ArrayChunks(X, y), y)
     with pytest.raises(ValueError, match="no positives among its validation rows"):
-        SparseAUCClassifierCV(cv=[(np.arange(899), np.flatnonzero(y < 0)[:3])]).fit(chunks, y)
+        SparseAUCClassifierCV(cv=[(np.arange(899), np.flatnonzero(y < 0)[:3])]).fit(
+            chunks, y
+        )
     fitted = SparseAUCClassifier(k=2).fit(chunks, y)
-    with pytest.raises(ValueError, match="X has 3 features, but SparseAUCClassifier is expecting"):
+    with pytest.raises(
+        ValueError, match="X has 3 features, but SparseAUCClassifier is expecting"
+    ):
         fitted.predict(dense_chunks(X[:, :3]))
 
 
@@ -225,7 +266,7 @@ def test_others_say_that_they_need_rows_in_memory(outbreak):
         MeanDifferenceClassifier().fit(dense_chunks(X), y)
 
 
-# ------------------------------------------------------------------------------ cross-validation
+# --------------------------------------------------------------------- cross-validation
 
 
 def splitters(y):
@@ -238,7 +279,10 @@ def splitters(y):
     return {
         "default": (None, None),
         "folds": (whole, None),
-        "repeated": (RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0), None),
+        "repeated": (
+            RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0),
+            None,
+        ),
         "random parts": (ShuffleSplit(2, test_size=0.3, random_state=0), None),
         "bootstrap": (bootstrap, None),
         "folds and others": ([*whole.split(y, y), *bootstrap], None),
@@ -253,7 +297,11 @@ def splitters(y):
 def test_search_equals_that_in_memory(outbreak, readings, chunks, kind):
     X, y = outbreak
     cv, groups = splitters(y)[kind]
-    weight = None if kind == "folds" else np.random.default_rng(0).choice([0.0, 0.5, 1.0], y.size)
+    weight = (
+        None
+        if kind == "folds"
+        else np.random.default_rng(0).choice([0.0, 0.5, 1.0], y.size)
+    )
     model = SparseAUCClassifierCV(**GRID, cv=cv)
     expected = clone(model).fit(X, y, weight, groups)
     actual = clone(model).fit(chunks(X), y, weight, groups)
@@ -295,9 +343,13 @@ def test_rows_of_single_precision_change_no_list(monkeypatch, offset, scale):
     X[:, 5] *= scale  # its squares are no numbers of single precision
     X = (X + offset).astype(np.float32)
     model = SparseAUCClassifierCV(range(1, 9), [0.1, 10.0], cv=3, curves=False)
-    actual, expected = (clone(model).fit(dense_chunks(Z), y) for Z in (X, X.astype(np.float64)))
+    actual, expected = (
+        clone(model).fit(dense_chunks(Z), y) for Z in (X, X.astype(np.float64))
+    )
     assert actual.n_passes_ > 2
-    for one, other in zip(*(m.path_.solutions[0] for m in (actual, expected)), strict=True):
+    for one, other in zip(
+        *(m.path_.solutions[0] for m in (actual, expected)), strict=True
+    ):
         assert_array_equal(one.support, other.support)
         assert_allclose(one.coef, other.coef, rtol=1e-9)
     assert_array_equal(
@@ -313,8 +365,8 @@ def test_readings_are_few(outbreak, monkeypatch):
         model = SparseAUCClassifierCV(**GRID, **settings).fit(sparse_chunks(X), y)
         assert model.n_passes_ == 2  # moments, and the columns in use
     monkeypatch.setattr(KeptColumns, "fit", lambda *_: False)
-    # Moments, rows of the rarer class, AUCs, out-of-fold scores; and for logistic coefficients the
-    # columns, rows of the rarer class and AUCs, and the fit.
+    # Moments, rows of the rarer class, AUCs, out-of-fold scores; and for logistic
+    # coefficients the columns, rows of the rarer class and AUCs, and the fit.
     for settings, passes in zip(rather, (4, 8), strict=True):
         again = SparseAUCClassifierCV(**GRID, **settings).fit(sparse_chunks(X), y)
         assert again.n_passes_ == passes
@@ -341,13 +393,17 @@ def test_aucs_are_exact_with_ties_and_whichever_class_is_rarer(share, values):
     X = rng.normal(size=(600, 4)) + 0.4 * y[:, None]
     if values == "counts":
         X = np.round(X)
-    model = SparseAUCClassifierCV([1, 2], [1.0], cv=StratifiedKFold(2), coefficients="auc")
+    model = SparseAUCClassifierCV(
+        [1, 2], [1.0], cv=StratifiedKFold(2), coefficients="auc"
+    )
     model.fit(dense_chunks(X, 70), y)
     for number, (train, test) in enumerate(StratifiedKFold(2).split(X, y)):
         for place, k in enumerate([1, 2]):
             fitted = SparseAUCClassifier(k=k, alpha=1.0).fit(X[train], y[train])
             # Rounded, so that what is equal is equal however it was summed.
-            expected = roc_auc_score(y[test], np.round(fitted.decision_function(X[test]), 9))
+            expected = roc_auc_score(
+                y[test], np.round(fitted.decision_function(X[test]), 9)
+            )
             found = model.cv_results_[f"split{number}_test_score"][place]
             assert found == pytest.approx(expected, abs=1e-12)
 
@@ -396,7 +452,9 @@ def count_below(dividers, before, scores, positive, weight, below=None, cells=No
 def test_aucs_of_cells_bound_the_exact_ones(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     n = data.draw(st.integers(4, 60))
-    scores = rng.normal(size=n) if data.draw(st.booleans()) else rng.integers(0, 5, n) * 1.0
+    scores = (
+        rng.normal(size=n) if data.draw(st.booleans()) else rng.integers(0, 5, n) * 1.0
+    )
     positive = rng.random(n) < 0.5
     positive[:2] = True, False
     dividers = np.sort(rng.choice(scores[positive], data.draw(st.integers(1, 8))))
@@ -406,7 +464,9 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
         count_below(dividers[None], None, scores[None], positive, counted, cells=counts)
         assert counts.sum() == pytest.approx(counted.sum() if counted.size else n)
         auc, error = held_out._auc_of_cells(counts)
-        expected = roc_auc_score(positive, scores, sample_weight=counted if counted.size else None)
+        expected = roc_auc_score(
+            positive, scores, sample_weight=counted if counted.size else None
+        )
         assert abs(auc[0] - expected) <= error + 1e-12
     ascending, below = np.sort(scores[positive])[None], np.zeros(1)
     count_below(ascending, None, scores[None], positive, np.empty(0), below)
@@ -421,12 +481,16 @@ def test_aucs_of_cells_bound_the_exact_ones(data):
 
 
 @given(
-    ascending=st.lists(st.floats(-1e300, 1e300) | st.sampled_from([0.0, 1.0]), min_size=1),
+    ascending=st.lists(
+        st.floats(-1e300, 1e300) | st.sampled_from([0.0, 1.0]), min_size=1
+    ),
     scores=st.lists(st.floats(-1e308, 1e308) | st.sampled_from([0.0, 1.0]), min_size=1),
 )
 def test_looking_up_in_buckets_is_searching(ascending, scores):
     ascending, scores = np.sort(ascending), np.array(scores)
-    expected = np.searchsorted(ascending, scores) + np.searchsorted(ascending, scores, "right")
+    expected = np.searchsorted(ascending, scores) + np.searchsorted(
+        ascending, scores, "right"
+    )
     found, none = np.zeros(1), np.zeros(scores.size, np.bool_)
     count_below(ascending[None], None, scores[None], none, np.empty(0), found)
     assert found[0] == expected.sum()
@@ -434,35 +498,50 @@ def test_looking_up_in_buckets_is_searching(ascending, scores):
 
 def test_plan_of_splits():
     folds = [(np.array([2, 3]), np.array([0, 1])), (np.array([0, 1]), np.array([2, 3]))]
-    plan = SplitPlan.from_splits([*folds, (np.array([0, 0, 3]), np.array([1]))], 4, None)
+    plan = SplitPlan.from_splits(
+        [*folds, (np.array([0, 0, 3]), np.array([1]))], 4, None
+    )
     assert plan.training == [[1], [0], [2]]
     assert plan.everything == [0, 1]
     assert [p.part.tolist() for p in plan.partitions] == [[0, 0, 1, 1], [0, -1, -1, 0]]
     assert_array_equal(plan.partitions[1].weight, [2, 0, 0, 1])
-    assert [numbers.tolist() for numbers in plan.rounds] == [[0, 0, 1, 1], [-1, 2, -1, -1]]
+    assert [numbers.tolist() for numbers in plan.rounds] == [
+        [0, 0, 1, 1],
+        [-1, 2, -1, -1],
+    ]
     assert SplitPlan.from_splits(folds[:1], 4, None).everything == [1]
 
 
-# ----------------------------------------------------------------------------------- fit_moments
+# -------------------------------------------------------------------------- fit_moments
 
 
 def test_hospitals_send_moments_and_no_rows(outbreak, tmp_path):
     X, y = outbreak
-    for number, rows in enumerate(np.array_split(np.random.default_rng(0).permutation(900), 10)):
-        class_moments(X[rows], y[rows]).summary(range(30)).save(tmp_path / f"{number}.npz")
-    merged = ClassMoments.merge(ClassMoments.load(path) for path in sorted(tmp_path.iterdir()))
+    for number, rows in enumerate(
+        np.array_split(np.random.default_rng(0).permutation(900), 10)
+    ):
+        class_moments(X[rows], y[rows]).summary(range(30)).save(
+            tmp_path / f"{number}.npz"
+        )
+    merged = ClassMoments.merge(
+        ClassMoments.load(path) for path in sorted(tmp_path.iterdir())
+    )
     model = SparseAUCClassifier(k=6).fit_moments(merged, classes=(-1, 1))
     assert_same_fit(model, SparseAUCClassifier(k=6).fit(X, y), threshold=False)
     assert set(model.predict(X)) == {-1, 1}
     # Moments of rows are added as they are.
-    added = class_moments(X[:500], y[:500]) + class_moments(sp.csr_array(X[500:]), y[500:])
+    added = class_moments(X[:500], y[:500]) + class_moments(
+        sp.csr_array(X[500:]), y[500:]
+    )
     model.fit_moments(added, classes=(-1, 1))
     assert_same_fit(model, SparseAUCClassifier(k=6).fit(X, y), threshold=False)
     # And go on with rows.
     more = class_moments(X[:50], y[:50]).summary(range(30))
     model.fit_moments(model.moments_ + more, classes=(-1, 1))
     rows = np.r_[np.arange(900), np.arange(50)]
-    assert_same_fit(model, SparseAUCClassifier(k=6).fit(X[rows], y[rows]), threshold=False)
+    assert_same_fit(
+        model, SparseAUCClassifier(k=6).fit(X[rows], y[rows]), threshold=False
+    )
     assert not hasattr(SparseAUCClassifierCV(), "fit_moments")
 
 
@@ -484,10 +563,14 @@ def test_only_columns_that_were_taken_along_are_chosen(outbreak):
     with pytest.raises(ValueError, match="always_include names column 2"):
         SparseAUCClassifier(k=3, limits=Limits(always_include=[2])).fit_moments(moments)
     with pytest.raises(ValueError, match="groups need moments that carry all columns"):
-        SparseAUCClassifier(k=3, limits=Limits(column_groups=np.arange(30))).fit_moments(moments)
+        SparseAUCClassifier(
+            k=3, limits=Limits(column_groups=np.arange(30))
+        ).fit_moments(moments)
     with pytest.raises(ValueError, match="carry no column of H"):
         SparseAUCClassifier(k=3).fit_moments(class_moments(X, y).summary([]))
-    with pytest.warns(UserWarning, match="k=10 is greater than the 6 that the limits allow"):
+    with pytest.warns(
+        UserWarning, match="k=10 is greater than the 6 that the limits allow"
+    ):
         SparseAUCClassifier(k=10).fit_moments(moments)
 
 
@@ -508,16 +591,20 @@ def test_names_and_labels_of_moments(outbreak):
         model.fit_moments(one_class)
 
 
-# --------------------------------------------------------------------------------------- SHT-AUC
+# ------------------------------------------------------------------------------ SHT-AUC
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("home", ["dense", "sparse files", "parquet"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sht_auc_of_a_source_is_as_good_as_in_memory(outbreak, tmp_path, home, weighted):
+def test_sht_auc_of_a_source_is_as_good_as_in_memory(
+    outbreak, tmp_path, home, weighted
+):
     X, y = outbreak
     weight = np.random.default_rng(0).random(900) + 0.1 if weighted else None
-    model = SHTAUCClassifier(k=5, max_epochs=60, tol=0.0, record_history=False, random_state=0)
+    model = SHTAUCClassifier(
+        k=5, max_epochs=60, tol=0.0, record_history=False, random_state=0
+    )
     expected = clone(model).fit(X, y, weight)
     table = dense_chunks(X, 90)
     if home == "sparse files":
@@ -531,14 +618,22 @@ def test_sht_auc_of_a_source_is_as_good_as_in_memory(outbreak, tmp_path, home, w
         table = open_table(tmp_path / "X.parquet", chunk_bytes=300 * X.shape[1] * 8)
     actual = clone(model).fit(table, y, weight)
     assert actual.objective_ == pytest.approx(expected.objective_, rel=0.01)
-    assert class_moments(X, y, weight).loss(actual.coef_[0]) == pytest.approx(actual.objective_)
+    assert class_moments(X, y, weight).loss(actual.coef_[0]) == pytest.approx(
+        actual.objective_
+    )
     assert actual.get_support().sum() == 5
 
 
 @pytest.mark.slow
 def test_sht_auc_stops_early_and_records_on_chunks(outbreak):
     X, y = outbreak
-    model = SHTAUCClassifier(k=5, early_stopping=True, random_state=0).fit(dense_chunks(X), y)
-    assert len(model.history_["validation_auc"]) == model.n_iter_ == len(model.history_["auc"])
+    model = SHTAUCClassifier(k=5, early_stopping=True, random_state=0).fit(
+        dense_chunks(X), y
+    )
+    assert (
+        len(model.history_["validation_auc"])
+        == model.n_iter_
+        == len(model.history_["auc"])
+    )
     again = clone(model).fit(dense_chunks(X), y)
     assert_array_equal(again.coef_, model.coef_)

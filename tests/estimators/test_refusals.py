@@ -41,11 +41,15 @@ def test_labels_are_checked(refused, outbreak):
     refused("continuous", X, np.linspace(0, 1, 600))
 
 
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")])
+@pytest.mark.parametrize(
+    ("value", "word"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")]
+)
 def test_not_finite_is_located(model, refused, outbreak, frame, value, word):
     X, y = outbreak.X.copy(), outbreak.y
     X[17, 23] = value
-    if np.isnan(value) and isinstance(model, SparseAUCClassifier | SparseAUCClassifierCV):
+    if np.isnan(value) and isinstance(
+        model, SparseAUCClassifier | SparseAUCClassifierCV
+    ):
         refused(f"contains {word}.*row 17, column 23", sp.csr_array(X), y)
         return  # it counts as the median
     refused(f"contains {word}.*row 17, column 23", X, y)
@@ -69,8 +73,14 @@ def test_shapes_and_types_are_checked(model, refused, outbreak, frame):
     if not isinstance(model, SparseAUCClassifier | SparseAUCClassifierCV):
         text = text.assign(when="today")
         refused("column 'site' and 1 more could not be converted to float", text, y)
-        refused("column 'site' could not", pl.DataFrame({"site": ["n"] * 600, "a": X[:, 0]}), y)
-    refused("could not convert string to float", np.full((600, 3), "x", dtype=object), y)
+        refused(
+            "column 'site' could not",
+            pl.DataFrame({"site": ["n"] * 600, "a": X[:, 0]}),
+            y,
+        )
+    refused(
+        "could not convert string to float", np.full((600, 3), "x", dtype=object), y
+    )
     with pytest.raises(NotFittedError):
         clone(model).predict(X)
 
@@ -78,12 +88,20 @@ def test_shapes_and_types_are_checked(model, refused, outbreak, frame):
 def test_weights_are_checked(refused, outbreak):
     X, y = outbreak
     weight = np.ones(600)
-    refused("sample_weight is -2 in row 5", X, y, weight=np.where(np.arange(600) == 5, -2.0, 1.0))
+    refused(
+        "sample_weight is -2 in row 5",
+        X,
+        y,
+        weight=np.where(np.arange(600) == 5, -2.0, 1.0),
+    )
     refused("non-zero number|zero on all rows", X, y, weight=np.zeros(600))
     refused("zero on all rows of class 1: give", X, y, weight=(y < 0).astype(float))
     refused("sample_weight has 599 rows, the labels 600", X, y, weight=weight[:-1])
     refused(
-        "sample_weight is nan in row 5:", X, y, weight=np.where(np.arange(600) == 5, np.nan, weight)
+        "sample_weight is nan in row 5:",
+        X,
+        y,
+        weight=np.where(np.arange(600) == 5, np.nan, weight),
     )
 
 

@@ -53,9 +53,13 @@ def test_columns_and_coefficients_below_the_diagram(model):
     assert html.index("sk-top-container") < html.index(LIST)
     headings, *rows = rows_of(html)
     assert headings[:2] == ["column", "coefficient"]
-    expected = {str(j): f"{model.coef_[0, j]:.4g}" for j in np.flatnonzero(model.coef_[0])}
+    expected = {
+        str(j): f"{model.coef_[0, j]:.4g}" for j in np.flatnonzero(model.coef_[0])
+    }
     assert {row[0]: row[1] for row in rows} == expected
-    assert caption_of(html).startswith(f"{len(expected)} of 12 columns that rank 1 above -1")
+    assert caption_of(html).startswith(
+        f"{len(expected)} of 12 columns that rank 1 above -1"
+    )
 
 
 def test_standardised_where_the_deviations_are_known():
@@ -72,14 +76,18 @@ def test_standardised_where_the_deviations_are_known():
 def test_an_auc_that_was_chosen_among_many_says_so():
     model = SparseAUCClassifierCV(ks=[1, 3], alphas=[1.0, 10.0], cv=3).fit(X, y)
     caption = caption_of(model._repr_html_())
-    assert f"AUC {model.best_score_:.3f} in cross-validation, chosen among many" in caption
+    assert (
+        f"AUC {model.best_score_:.3f} in cross-validation, chosen among many" in caption
+    )
     assert "AUC" not in caption_of(SparseAUCClassifier(k=3).fit(X, y)._repr_html_())
 
 
 def test_names_and_labels_are_only_text():
     nasty = "</table><script>alert(1)</script> & \"x\" 'y'"
     frame = pd.DataFrame(X, columns=[f"{nasty}{j}" for j in range(12)])
-    model = SparseAUCClassifier(k=2).fit(frame, np.where(y > 0, f"p{nasty}", f"n{nasty}"))
+    model = SparseAUCClassifier(k=2).fit(
+        frame, np.where(y > 0, f"p{nasty}", f"n{nasty}")
+    )
     shown = model._repr_html_()[model._repr_html_().index(LIST) :]
     assert "<script" not in shown
     assert all(row[0].startswith(nasty) for row in rows_of(shown)[1:])
@@ -91,7 +99,10 @@ def test_mime_bundle_is_the_same(monkeypatch):
     bundle = model._repr_mimebundle_()
     assert bundle["text/plain"] == repr(model)
     shown = model._repr_html_()
-    assert bundle["text/html"][bundle["text/html"].index(LIST) :] == shown[shown.index(LIST) :]
+    assert (
+        bundle["text/html"][bundle["text/html"].index(LIST) :]
+        == shown[shown.index(LIST) :]
+    )
     with config_context(display="text"):
         assert not hasattr(model, "_repr_html_")
         assert set(model._repr_mimebundle_()) == {"text/plain"}

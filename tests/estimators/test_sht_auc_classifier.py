@@ -27,17 +27,23 @@ from sparseauc.solvers.sht_auc import TrainingSet, exact_first_step
 
 
 @parametrize_with_checks(
-    [SHTAUCClassifier(k=3), SHTAUCClassifier(k=2, early_stopping=True, validation_fraction=0.3)]
+    [
+        SHTAUCClassifier(k=3),
+        SHTAUCClassifier(k=2, early_stopping=True, validation_fraction=0.3),
+    ]
 )
 @pytest.mark.filterwarnings("ignore:k=:UserWarning")
 def test_scikit_learn_checks(estimator, check):
     name = getattr(check, "func", check).__name__
     if estimator.early_stopping and name.startswith("check_sample_weight_equivalence"):
-        pytest.skip("rows are held out at random, as scikit-learn's own SGDClassifier declares it")
+        pytest.skip(
+            "rows are held out at random, as scikit-learn's own SGDClassifier declares it"
+        )
     check(estimator)
 
 
-# -------------------------------------------------------------------------------- what it returns
+# -------------------------------------------------------------------------------- what
+# it returns
 
 
 def test_finds_the_columns_and_ranks(outbreak):
@@ -49,7 +55,9 @@ def test_finds_the_columns_and_ranks(outbreak):
     np.testing.assert_allclose(
         model.decision_function(X), X @ model.coef_[0] + model.intercept_[0], atol=1e-12
     )
-    np.testing.assert_array_equal(model.predict(X), np.where(model.decision_function(X) > 0, 1, -1))
+    np.testing.assert_array_equal(
+        model.predict(X), np.where(model.decision_function(X) > 0, 1, -1)
+    )
     assert model.score(X, y) == pytest.approx((model.predict(X) == y).mean())
 
 
@@ -62,7 +70,9 @@ def test_threshold_suits_rare_positives(outbreak):
     assert (model.predict(X)[y > 0] == 1).mean() > 0.7
 
 
-@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), ("ill", "well"), (False, True), (3.0, 7.0)])
+@pytest.mark.parametrize(
+    "labels", [(0, 1), (-1, 1), ("ill", "well"), (False, True), (3.0, 7.0)]
+)
 def test_any_two_labels(outbreak, labels):
     X, y = outbreak
     named = np.where(y > 0, labels[1], labels[0])
@@ -77,10 +87,18 @@ def test_history_is_a_table(outbreak):
     X, y = outbreak
     model = SHTAUCClassifier(k=5, max_epochs=7, tol=0.0, random_state=0).fit(X, y)
     history = pd.DataFrame(model.history_)
-    assert list(history.columns) == ["epoch", "objective", "auc", "support_size", "step_size"]
+    assert list(history.columns) == [
+        "epoch",
+        "objective",
+        "auc",
+        "support_size",
+        "step_size",
+    ]
     assert len(history) == model.n_iter_ == 7
     assert model.objective_ == pytest.approx(history["objective"].min())
-    silent = SHTAUCClassifier(k=5, max_epochs=7, tol=0.0, random_state=0, record_history=False)
+    silent = SHTAUCClassifier(
+        k=5, max_epochs=7, tol=0.0, random_state=0, record_history=False
+    )
     silent.fit(X, y)
     assert silent.history_["objective"] == []
     np.testing.assert_array_equal(silent.coef_, model.coef_)
@@ -106,13 +124,17 @@ def test_float32_and_read_only_memory_map(outbreak, tmp_path):
 
 def test_same_seed_same_answer(outbreak):
     X, y = outbreak
-    first, second = (SHTAUCClassifier(k=5, random_state=4).fit(X, y).coef_ for _ in range(2))
+    first, second = (
+        SHTAUCClassifier(k=5, random_state=4).fit(X, y).coef_ for _ in range(2)
+    )
     np.testing.assert_array_equal(first, second)
 
 
 def test_warm_start_continues(outbreak):
     X, y = outbreak
-    model = SHTAUCClassifier(k=5, max_epochs=2, warm_start=True, random_state=0).fit(X, y)
+    model = SHTAUCClassifier(k=5, max_epochs=2, warm_start=True, random_state=0).fit(
+        X, y
+    )
     first = model.objective_
     for _ in range(5):
         model.fit(X, y)
@@ -163,19 +185,24 @@ def test_early_stopping_with_rare_positives():
 
 def test_verbose_prints_a_line_an_epoch(outbreak, capsys):
     X, y = outbreak
-    SHTAUCClassifier(k=3, max_epochs=3, tol=0.0, verbose=1, record_history=False).fit(X, y)
+    SHTAUCClassifier(k=3, max_epochs=3, tol=0.0, verbose=1, record_history=False).fit(
+        X, y
+    )
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert "epoch    1  F " in lines[0]
     assert "columns 3" in lines[0]
 
 
-# ---------------------------------------------------------------------------- inside scikit-learn
+# ---------------------------------------------------------------------------- inside
+# scikit-learn
 
 
 def test_pipeline_grid_search_and_calibration(outbreak):
     X, y = outbreak
-    pipeline = make_pipeline(StandardScaler(), SHTAUCClassifier(random_state=0, max_epochs=10))
+    pipeline = make_pipeline(
+        StandardScaler(), SHTAUCClassifier(random_state=0, max_epochs=10)
+    )
     search = GridSearchCV(
         pipeline, {"shtaucclassifier__k": [1, 5, 20]}, scoring="roc_auc", cv=3
     ).fit(X, y)
@@ -191,7 +218,9 @@ def test_select_from_model_and_own_transform_agree(outbreak):
     selector = SelectFromModel(model, threshold=1e-12, prefit=True)
     np.testing.assert_array_equal(selector.transform(X), model.transform(X))
     np.testing.assert_array_equal(model.transform(X), X[:, outbreak.support])
-    pipeline = make_pipeline(SHTAUCClassifier(k=5, random_state=0), LogisticRegression())
+    pipeline = make_pipeline(
+        SHTAUCClassifier(k=5, random_state=0), LogisticRegression()
+    )
     assert cross_val_score(pipeline, X, y, scoring="roc_auc", cv=3).mean() > 0.85
 
 
@@ -223,7 +252,7 @@ def test_pickle_and_clone(outbreak):
     assert clone(model).get_params() == model.get_params()
 
 
-# -------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------- bad input
 
 
 def refused(match, X, y, **parameters):
@@ -237,13 +266,19 @@ def test_values_at_the_end_of_the_range():
     refused("column 0 are too large to square in float64: rescale it", X, y)
     X[:, 0] = [0.0, 1.0, 2.0, 3.0]
     refused("column 1 are too large to square in float64: rescale it", X, y)
-    refused("no value of X is larger than 1e-200, too small to square", X[:, :1] * 0 + 1e-200, y)
+    refused(
+        "no value of X is larger than 1e-200, too small to square",
+        X[:, :1] * 0 + 1e-200,
+        y,
+    )
     # As large as may be: the answer does not depend on the scale.
     X, y = make_outbreak(n=100, d=5, k=2, mu=1.0, r=0.3, random_state=0)
     model = SHTAUCClassifier(k=2, random_state=0)
     scores = model.fit(X, y).decision_function(X)
     for scale in (2.0**-490, 2.0**490):
-        np.testing.assert_allclose(model.fit(X * scale, y).decision_function(X * scale), scores)
+        np.testing.assert_allclose(
+            model.fit(X * scale, y).decision_function(X * scale), scores
+        )
 
 
 @pytest.mark.parametrize(
@@ -298,7 +333,9 @@ def naive_stream(blocks, k, step):
         gradient = -2 * (1 - w @ delta) * delta
         for x, is_positive in zip(X, positive.tolist(), strict=True):
             away = x - means[is_positive]
-            gradient = gradient + 2 * (w @ away) * away / (r if is_positive else 1 - r) / len(X)
+            gradient = gradient + 2 * (w @ away) * away / (
+                r if is_positive else 1 - r
+            ) / len(X)
         w = w - step * gradient
         w[np.argsort(np.abs(w), kind="stable")[: w.size - k]] = 0
     return w
@@ -314,14 +351,18 @@ def test_partial_fit_takes_a_step_on_each_block(sizes, sparse):
     for X, positive in blocks:
         rows = sp.csr_matrix(X) if sparse else X
         model.partial_fit(rows, positive, classes=[False, True])
-    np.testing.assert_allclose(model.coef_[0], naive_stream(blocks, 4, 0.05), atol=1e-12)
+    np.testing.assert_allclose(
+        model.coef_[0], naive_stream(blocks, 4, 0.05), atol=1e-12
+    )
     assert model.get_support().sum() == 4
 
 
 def test_a_block_of_all_rows_is_the_first_step_of_fit():
     data = make_outbreak(n=200, d=12, k=3, mu=1.0, r=0.25, random_state=0)
     settings = {"k": 4, "step_size": 0.1, "random_state": 0}
-    once = SHTAUCClassifier(batch_size=200, max_epochs=1, **settings).fit(data.X, data.y)
+    once = SHTAUCClassifier(batch_size=200, max_epochs=1, **settings).fit(
+        data.X, data.y
+    )
     streamed = SHTAUCClassifier(**settings).partial_fit(data.X, data.y)
     np.testing.assert_allclose(streamed.coef_, once.coef_, atol=1e-12)
     np.testing.assert_allclose(streamed.intercept_, once.intercept_, atol=1e-12)
@@ -344,9 +385,15 @@ def test_the_step_of_the_paper_is_that_of_rows_of_unit_length(weighted):
     expected = SHTAUCClassifier(step_size=r * (1 - r) / mean_square, **settings)
     expected.fit(data.X, data.y, weight)
     for table in (data.X, sp.csr_array(data.X), ArrayChunks(data.X)):
-        found = SHTAUCClassifier(step_size="paper", **settings).fit(table, data.y, weight)
-        if isinstance(table, ArrayChunks):  # which deals its rows to blocks in another order
-            assert found.history_["step_size"] == pytest.approx(expected.history_["step_size"])
+        found = SHTAUCClassifier(step_size="paper", **settings).fit(
+            table, data.y, weight
+        )
+        if isinstance(
+            table, ArrayChunks
+        ):  # which deals its rows to blocks in another order
+            assert found.history_["step_size"] == pytest.approx(
+                expected.history_["step_size"]
+            )
         else:
             np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9)
 
@@ -371,7 +418,9 @@ def test_the_step_of_the_paper_finds_weak_independent_columns():
     scaler = StandardScaler().fit(data.X)
     auc = {}
     for step in ("auto", "paper"):
-        model = SHTAUCClassifier(k=40, step_size=step, record_history=False, random_state=0)
+        model = SHTAUCClassifier(
+            k=40, step_size=step, record_history=False, random_state=0
+        )
         model.fit(scaler.transform(data.X), data.y)
         auc[step] = roc_auc_score(y, model.decision_function(scaler.transform(X)))
     assert auc["paper"] > auc["auto"] + 0.02
@@ -386,7 +435,10 @@ def test_a_stream_of_blocks_learns(unit):
         rows = slice(start, start + 100)
         model.partial_fit(X[rows], data.y[rows], classes=[-1, 1])
     assert set(np.flatnonzero(model.get_support())) == set(data.support)
-    assert roc_auc_score(data.y[5000:], model.decision_function(X[5000:])) > 0.95 * data.bayes_auc
+    assert (
+        roc_auc_score(data.y[5000:], model.decision_function(X[5000:]))
+        > 0.95 * data.bayes_auc
+    )
     # A fit starts anew, and so does a stream after it.
     model.fit(X, data.y)
     again = clone(model).partial_fit(X[:100], data.y[:100], classes=[-1, 1]).coef_
@@ -419,7 +471,11 @@ def test_callback_sees_every_epoch_and_may_end_the_run():
     for record_history in (True, False):
         seen.clear()
         model = SHTAUCClassifier(
-            k=2, tol=0.0, callback=callback, record_history=record_history, random_state=0
+            k=2,
+            tol=0.0,
+            callback=callback,
+            record_history=record_history,
+            random_state=0,
         ).fit(data.X, data.y)
         assert [epoch for epoch, _ in seen] == [1, 2, 3]
         assert model.n_iter_ == 3

@@ -40,7 +40,10 @@ from sparseauc.solvers.restrictions import Restrictions
 
 
 @parametrize_with_checks(
-    [SparseAUCClassifier(), SparseAUCClassifierCV(ks=[1, 2, 3], alphas=[0.1, 10.0], cv=3)],
+    [
+        SparseAUCClassifier(),
+        SparseAUCClassifierCV(ks=[1, 2, 3], alphas=[0.1, 10.0], cv=3),
+    ],
 )
 @pytest.mark.filterwarnings("ignore:k=:UserWarning")
 def test_scikit_learn_checks(estimator, check):
@@ -59,10 +62,13 @@ def midway(model, X, y, X_new):
 
 def before_scaling(model):
     """Out-of-fold scores before Platt scaling."""
-    return (model.out_of_fold_scores_ - model.platt_["intercept"]) / model.platt_["slope"]
+    return (model.out_of_fold_scores_ - model.platt_["intercept"]) / model.platt_[
+        "slope"
+    ]
 
 
-# -------------------------------------------------------------------------------- what it returns
+# -------------------------------------------------------------------------------- what
+# it returns
 
 
 def test_finds_the_columns_and_ranks(outbreak):
@@ -89,7 +95,9 @@ def test_objective_is_the_pairwise_loss(outbreak):
     assert model.objective_ == pytest.approx((margins**2).mean())
 
 
-@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), ("ill", "well"), (False, True), (3.0, 7.0)])
+@pytest.mark.parametrize(
+    "labels", [(0, 1), (-1, 1), ("ill", "well"), (False, True), (3.0, 7.0)]
+)
 def test_any_two_labels(outbreak, labels):
     X, y = outbreak
     model = SparseAUCClassifier(k=5).fit(X, np.where(y > 0, labels[1], labels[0]))
@@ -102,7 +110,9 @@ def test_storage_and_precision(outbreak, tmp_path):
     X, y = outbreak
     expected = SparseAUCClassifier(k=5).fit(X, y).coef_
     for table in (np.asfortranarray(X), sp.csr_matrix(X), sp.csc_array(X), X.tolist()):
-        assert_allclose(SparseAUCClassifier(k=5).fit(table, y).coef_, expected, atol=1e-9)
+        assert_allclose(
+            SparseAUCClassifier(k=5).fit(table, y).coef_, expected, atol=1e-9
+        )
     np.save(tmp_path / "X.npy", X.astype(np.float32))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     model = SparseAUCClassifier(k=5).fit(mapped, y)
@@ -113,9 +123,13 @@ def test_storage_and_precision(outbreak, tmp_path):
 @pytest.mark.parametrize("weights", ["counts", "zeros and ones"])
 def test_weights_are_repetitions(outbreak, weights):
     X, y = outbreak
-    weight = np.random.default_rng(0).integers(0, 4 if weights == "counts" else 2, y.size)
+    weight = np.random.default_rng(0).integers(
+        0, 4 if weights == "counts" else 2, y.size
+    )
     weighted = SparseAUCClassifier(k=8).fit(X, y, sample_weight=weight)
-    repeated = SparseAUCClassifier(k=8).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    repeated = SparseAUCClassifier(k=8).fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
     assert chosen(weighted) == chosen(repeated)
     assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-10)
     assert_allclose(weighted.intercept_, repeated.intercept_, rtol=1e-10)
@@ -125,7 +139,10 @@ def test_weights_are_repetitions(outbreak, weights):
 def test_units_of_columns_do_not_matter(outbreak):
     X, y = outbreak
     factors = 10.0 ** np.random.default_rng(0).uniform(-6, 6, 40)
-    for model in (SparseAUCClassifier(k=9), SparseAUCClassifierCV(range(1, 12), (0.1, 10.0), cv=3)):
+    for model in (
+        SparseAUCClassifier(k=9),
+        SparseAUCClassifierCV(range(1, 12), (0.1, 10.0), cv=3),
+    ):
         plain, scaled = clone(model).fit(X, y), clone(model).fit(X * factors, y)
         assert chosen(plain) == chosen(scaled)
         assert_allclose(scaled.coef_ * factors, plain.coef_, rtol=1e-7, atol=1e-12)
@@ -136,12 +153,15 @@ def test_more_columns_than_there_are_keeps_all_with_a_warning(outbreak):
     with pytest.warns(UserWarning, match="k=99 is greater than n_features=40"):
         model = SparseAUCClassifier(k=99).fit(X, y)
     assert model.get_support().all()
-    with pytest.warns(UserWarning, match="k=40 is greater than the 38 that the limits allow"):
+    with pytest.warns(
+        UserWarning, match="k=40 is greater than the 38 that the limits allow"
+    ):
         model = SparseAUCClassifier(k=40, limits=Limits(exclude=[0, 39])).fit(X, y)
     assert chosen(model) == list(range(1, 39))
 
 
-# --------------------------------------------------------------- columns that must or must not be
+# --------------------------------------------------------------- columns that must or
+# must not be
 
 
 @pytest.mark.parametrize("cross_validated", [False, True])
@@ -149,7 +169,9 @@ def test_columns_by_name_and_by_number(outbreak, frame, cross_validated):
     def fit(table, **columns):
         limits = Limits(**columns)
         if cross_validated:
-            return SparseAUCClassifierCV(ks=[3, 5], cv=3, limits=limits).fit(table, outbreak.y)
+            return SparseAUCClassifierCV(ks=[3, 5], cv=3, limits=limits).fit(
+                table, outbreak.y
+            )
         return SparseAUCClassifier(k=5, limits=limits).fit(table, outbreak.y)
 
     useless = sorted(set(range(40)) - set(outbreak.support))[:2]
@@ -173,11 +195,20 @@ def test_columns_by_name_and_by_number(outbreak, frame, cross_validated):
 @pytest.mark.parametrize(
     ("columns", "match"),
     [
-        ({"always_include": ["gene40"]}, "always_include names 'gene40', which is no column of X"),
-        ({"exclude": ["gene1", "weight"]}, "exclude names 'weight', which is no column of X"),
+        (
+            {"always_include": ["gene40"]},
+            "always_include names 'gene40', which is no column of X",
+        ),
+        (
+            {"exclude": ["gene1", "weight"]},
+            "exclude names 'weight', which is no column of X",
+        ),
         ({"always_include": [40]}, "always_include names column 40; there are 40"),
         ({"exclude": [-1]}, "exclude names column -1; there are 40"),
-        ({"always_include": "gene1"}, "always_include must be a list of columns, got 'gene1'"),
+        (
+            {"always_include": "gene1"},
+            "always_include must be a list of columns, got 'gene1'",
+        ),
         ({"exclude": 3}, "exclude must be a list of columns, got 3"),
         (
             {"always_include": [1, 2], "exclude": [2]},
@@ -185,7 +216,10 @@ def test_columns_by_name_and_by_number(outbreak, frame, cross_validated):
         ),
         ({"always_include": [1, 2, 3, 4]}, "more than k=3|less than the 4 columns"),
         ({"exclude": range(40)}, "exclude names every column"),
-        ({"exclude": [True] * 40}, "exclude must hold column names or indices, not True"),
+        (
+            {"exclude": [True] * 40},
+            "exclude must hold column names or indices, not True",
+        ),
     ],
 )
 def test_columns_are_checked(outbreak, frame, columns, match):
@@ -195,17 +229,23 @@ def test_columns_are_checked(outbreak, frame, columns, match):
 
 
 def test_names_need_names(outbreak):
-    with pytest.raises(ValueError, match="exclude names 'gene1', but X has no column names"):
+    with pytest.raises(
+        ValueError, match="exclude names 'gene1', but X has no column names"
+    ):
         SparseAUCClassifier(k=3, limits=Limits(exclude=["gene1"])).fit(*outbreak)
 
 
-# ---------------------------------------------------------------------------- inside scikit-learn
+# ---------------------------------------------------------------------------- inside
+# scikit-learn
 
 
 def test_pipeline_grid_search_and_calibration(outbreak):
     X, y = outbreak
     pipeline = make_pipeline(StandardScaler(), SparseAUCClassifier())
-    grid = {"sparseaucclassifier__k": [1, 5, 20], "sparseaucclassifier__alpha": [0.1, 10.0]}
+    grid = {
+        "sparseaucclassifier__k": [1, 5, 20],
+        "sparseaucclassifier__alpha": [0.1, 10.0],
+    }
     search = GridSearchCV(pipeline, grid, scoring="roc_auc", cv=3).fit(X, y)
     assert search.best_score_ > 0.9
     calibrated = CalibratedClassifierCV(search.best_estimator_, cv=3).fit(X, y)
@@ -219,7 +259,9 @@ def test_as_a_selector(outbreak, frame):
     pipeline = make_pipeline(SparseAUCClassifier(k=5), LogisticRegression())
     assert cross_val_score(pipeline, X, y, scoring="roc_auc", cv=3).mean() > 0.9
     for library in ("pandas", "polars"):
-        table = frame if library == "pandas" else pl.DataFrame(frame.to_dict(orient="list"))
+        table = (
+            frame if library == "pandas" else pl.DataFrame(frame.to_dict(orient="list"))
+        )
         selector = SparseAUCClassifier(k=5).set_output(transform=library)
         names = [f"gene{j}" for j in outbreak.support]
         assert list(selector.fit_transform(table, y).columns) == names
@@ -236,7 +278,8 @@ def test_several_classes_through_one_versus_rest():
 
 
 @pytest.mark.parametrize(
-    "model", [SparseAUCClassifier(k=4, alpha=0.3), SparseAUCClassifierCV(range(1, 5), cv=3)]
+    "model",
+    [SparseAUCClassifier(k=4, alpha=0.3), SparseAUCClassifierCV(range(1, 5), cv=3)],
 )
 def test_pickle_clone_and_again(outbreak, model):
     X, y = outbreak
@@ -247,13 +290,15 @@ def test_pickle_clone_and_again(outbreak, model):
     assert_array_equal(clone(model).fit(X, y).coef_, model.coef_)
 
 
-# -------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------- bad input
 
 
 def refused(match, X, y, **parameters):
     models = [SparseAUCClassifier(k=3), SparseAUCClassifierCV(ks=[3], cv=3)]
     for model in models:
-        known = {name: v for name, v in parameters.items() if name in model.get_params()}
+        known = {
+            name: v for name, v in parameters.items() if name in model.get_params()
+        }
         if known or not parameters:
             with pytest.raises(ValueError, match=match):
                 model.set_params(**known).fit(X, y)
@@ -291,7 +336,7 @@ def test_parameters_are_checked(outbreak, parameters, match):
     refused(match, *outbreak, **parameters)
 
 
-# ------------------------------------------------------------------------- cross-validation: folds
+# -------------------------------------------------------------- cross-validation: folds
 
 
 def small_table(seed, n=90, d=12):
@@ -305,16 +350,18 @@ def training_moments(X, positive, weight, splits):
 
 def naive_training_moments(X, y, weight, splits, columns):
     for train, _ in splits:
-        yield class_moments(X[train], y[train], None if weight is None else weight[train]).summary(
-            columns
-        )
+        yield class_moments(
+            X[train], y[train], None if weight is None else weight[train]
+        ).summary(columns)
 
 
 SPLITTERS = {
     "folds": StratifiedKFold(4, shuffle=True, random_state=0),
     "repeated": RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),
     "overlapping": ShuffleSplit(3, test_size=0.4, random_state=0),
-    "part of the rows": StratifiedShuffleSplit(3, train_size=0.5, test_size=0.2, random_state=0),
+    "part of the rows": StratifiedShuffleSplit(
+        3, train_size=0.5, test_size=0.2, random_state=0
+    ),
 }
 
 
@@ -340,8 +387,11 @@ def test_training_moments_are_those_of_the_training_rows(
         assert_allclose(actual.weights, naive.weights, rtol=1e-12)
         assert_allclose(actual.means, naive.means, rtol=1e-12, atol=1e-12)
         assert_allclose(actual.variances, naive.variances, rtol=1e-8, atol=1e-10)
-        assert_allclose(actual.columns(columns), naive.columns(columns), rtol=1e-6, atol=1e-8)
-        # Constant among the training rows: exactly so, or rounding would pass for a difference.
+        assert_allclose(
+            actual.columns(columns), naive.columns(columns), rtol=1e-6, atol=1e-8
+        )
+        # Constant among the training rows: exactly so, or rounding would pass for a
+        # difference.
         constant = naive.deviations == 0
         assert_array_equal(actual.delta[constant], 0.0)
         assert_array_equal(actual.deviations[constant], 0.0)
@@ -381,7 +431,9 @@ def test_validation_rows_do_not_leak_into_the_fit(monkeypatch, merged, spoil):
 
     def coefficients(table):
         moments = list(training_moments(table, y > 0, None, splits))[fold]
-        path = path_of_moments(moments, np.arange(1, 7), np.array([0.0, 1.0]), Restrictions())
+        path = path_of_moments(
+            moments, np.arange(1, 7), np.array([0.0, 1.0]), Restrictions()
+        )
         return [path.coef(k, alpha) for alpha in path.alphas for k in path.ks]
 
     for one, other in zip(coefficients(spoiled), coefficients(X), strict=True):
@@ -390,18 +442,22 @@ def test_validation_rows_do_not_leak_into_the_fit(monkeypatch, merged, spoil):
 
 @given(seed=st.integers(0, 2**31), n_folds=st.integers(2, 9))
 def test_a_rare_column_is_no_oracle(seed, n_folds):
-    # Where the only entries of a column lie in the validation fold, the training rows know nothing
-    # of it. Subtracting that fold from the whole would leave a difference of 1e-18 and no variance.
+    # Where the only entries of a column lie in the validation fold, the training rows
+    # know nothing of it. Subtracting that fold from the whole would leave a difference
+    # of 1e-18 and no variance.
     rng = np.random.default_rng(seed)
     X, y = np.zeros((60, 8)), np.where(np.arange(60) % 3 == 0, 1, -1)
     X[rng.integers(60, size=8), np.arange(8)] = rng.standard_normal(8)
     splits = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y))
-    for (train, _), moments in zip(splits, training_moments(X, y > 0, None, splits), strict=True):
+    for (train, _), moments in zip(
+        splits, training_moments(X, y > 0, None, splits), strict=True
+    ):
         empty = ~X[train].any(axis=0)
         assert_array_equal(moments.delta[empty], 0.0)
 
 
-# ------------------------------------------------------------------ cross-validation: the choice
+# ------------------------------------------------------------------ cross-validation:
+# the choice
 
 
 @pytest.fixture(scope="module")
@@ -440,10 +496,21 @@ def test_cv_results_are_a_table(searched):
 def test_equals_a_grid_search(outbreak, searched):
     X, y = outbreak
     search = GridSearchCV(
-        SparseAUCClassifier(), {"k": [1, 3, 5, 10], "alpha": [0.1, 10.0]}, scoring="roc_auc", cv=4
+        SparseAUCClassifier(),
+        {"k": [1, 3, 5, 10], "alpha": [0.1, 10.0]},
+        scoring="roc_auc",
+        cv=4,
     ).fit(X, y)
-    ours = pd.DataFrame(searched.cv_results_).set_index(["param_k", "param_alpha"]).sort_index()
-    theirs = pd.DataFrame(search.cv_results_).set_index(["param_k", "param_alpha"]).sort_index()
+    ours = (
+        pd.DataFrame(searched.cv_results_)
+        .set_index(["param_k", "param_alpha"])
+        .sort_index()
+    )
+    theirs = (
+        pd.DataFrame(search.cv_results_)
+        .set_index(["param_k", "param_alpha"])
+        .sort_index()
+    )
     for column in ours.filter(like="split"):
         assert_allclose(ours[column], theirs[column].astype(float), atol=1e-12)
 
@@ -457,7 +524,9 @@ def test_refit_on_all_rows(outbreak, searched):
     expected = slope * midway(plain, X, y, X) + intercept
     assert_allclose(searched.decision_function(X), expected, atol=1e-12)
     assert searched.path_.ks.tolist() == [1, 3, 5, 10]
-    assert_allclose(searched.coef_[0], slope * searched.path_.coef(searched.k_, searched.alpha_))
+    assert_allclose(
+        searched.coef_[0], slope * searched.path_.coef(searched.k_, searched.alpha_)
+    )
 
 
 def test_out_of_fold_scores_reproduce_the_split_scores(outbreak, searched):
@@ -466,8 +535,12 @@ def test_out_of_fold_scores_reproduce_the_split_scores(outbreak, searched):
     for i, (train, test) in enumerate(StratifiedKFold(4).split(X, y)):
         auc = searched.cv_results_[f"split{i}_test_score"][searched.best_index_]
         assert roc_auc_score(y[test], scores[test]) == pytest.approx(auc, abs=1e-12)
-        model = SparseAUCClassifier(k=searched.k_, alpha=searched.alpha_).fit(X[train], y[train])
-        assert_allclose(before_scaling(searched)[test], midway(model, X[train], y[train], X[test]))
+        model = SparseAUCClassifier(k=searched.k_, alpha=searched.alpha_).fit(
+            X[train], y[train]
+        )
+        assert_allclose(
+            before_scaling(searched)[test], midway(model, X[train], y[train], X[test])
+        )
 
 
 def test_with_many_rows_the_list_is_no_longer_than_it_must_be():
@@ -489,7 +562,9 @@ def test_with_many_rows_the_list_is_no_longer_than_it_must_be():
 )
 def test_more_rows_more_columns_are_tried(n, d, largest, of_curves):
     X, y = make_outbreak(n, d, 6, r=0.5, random_state=0)
-    model = SparseAUCClassifierCV(alphas=(10.0,), cv=2, coefficients="auc", curves=False)
+    model = SparseAUCClassifierCV(
+        alphas=(10.0,), cv=2, coefficients="auc", curves=False
+    )
     tried = model.fit(X, y).cv_results_["param_k"]
     assert tried.min() == 1
     assert tried.max() == largest
@@ -502,7 +577,9 @@ def test_more_rows_more_columns_are_tried(n, d, largest, of_curves):
 def test_with_logistic_coefficients_the_path_ends_twelve_lengths_after_the_best(n, d):
     X, y = make_outbreak(n, d, 6, r=0.5, random_state=0)
     model = SparseAUCClassifierCV(alphas=(10.0,), cv=2, curves=False)
-    every = np.unique(clone(model).set_params(coefficients="auc").fit(X, y).cv_results_["param_k"])
+    every = np.unique(
+        clone(model).set_params(coefficients="auc").fit(X, y).cv_results_["param_k"]
+    )
     results = model.fit(X, y).cv_results_
     tried = np.unique(results["param_k"])
     assert_array_equal(tried, every[: tried.size])
@@ -518,13 +595,17 @@ def test_with_logistic_coefficients_the_path_ends_twelve_lengths_after_the_best(
 def test_weights_count_in_validation(outbreak):
     X, y = outbreak
     weight = np.random.default_rng(0).integers(0, 4, y.size)
-    model = SparseAUCClassifierCV([2, 4], [1.0], cv=StratifiedKFold(3)).fit(X, y, weight)
+    model = SparseAUCClassifierCV([2, 4], [1.0], cv=StratifiedKFold(3)).fit(
+        X, y, weight
+    )
     counted = np.flatnonzero(weight)
     for i, (_, places) in enumerate(StratifiedKFold(3).split(X[counted], y[counted])):
         test = counted[places]
         scores = model.out_of_fold_scores_[test]
         found = model.cv_results_[f"split{i}_test_score"][model.best_index_]
-        assert found == pytest.approx(roc_auc_score(y[test], scores, sample_weight=weight[test]))
+        assert found == pytest.approx(
+            roc_auc_score(y[test], scores, sample_weight=weight[test])
+        )
 
 
 def test_among_equals_fewer_columns_and_the_largest_ridge():
@@ -535,7 +616,8 @@ def test_among_equals_fewer_columns_and_the_largest_ridge():
     assert model.coefficients_ == "auc"
 
 
-# --------------------------------------------------------------- cross-validation: any splitter
+# --------------------------------------------------------------- cross-validation: any
+# splitter
 
 
 def test_default_folds_keep_groups_together():
@@ -572,9 +654,13 @@ def test_groups_of_rows_stay_together():
     model = SparseAUCClassifierCV([1, 3], (1.0,), cv=splitter).fit(X, y, groups=rows)
     for i, (train, test) in enumerate(splitter.split(X, y, rows)):
         assert not set(rows[train]) & set(rows[test])
-        scores = SparseAUCClassifier(k=1).fit(X[train], y[train]).decision_function(X[test])
+        scores = (
+            SparseAUCClassifier(k=1).fit(X[train], y[train]).decision_function(X[test])
+        )
         expected = roc_auc_score(y[test], scores)
-        assert model.cv_results_[f"split{i}_test_score"][0] == pytest.approx(expected, abs=1e-12)
+        assert model.cv_results_[f"split{i}_test_score"][0] == pytest.approx(
+            expected, abs=1e-12
+        )
     # Without groups scikit-learn refuses; older versions put all rows into one.
     with pytest.raises(ValueError, match=r"groups|split 0 has no positives"):
         SparseAUCClassifierCV([1, 3], (1.0,), cv=splitter).fit(X, y)
@@ -591,11 +677,15 @@ def test_any_splitter(splitter):
     assert model.n_splits_ == len(splits)
     times, total = np.zeros(90), np.zeros(90)
     for i, (train, test) in enumerate(splits):
-        plain = SparseAUCClassifier(k=model.k_, alpha=model.alpha_).fit(X[train], y[train])
+        plain = SparseAUCClassifier(k=model.k_, alpha=model.alpha_).fit(
+            X[train], y[train]
+        )
         times[test] += 1
         total[test] += midway(plain, X[train], y[train], X[test])
         auc = model.cv_results_[f"split{i}_test_score"][model.best_index_]
-        assert roc_auc_score(y[test], plain.decision_function(X[test])) == pytest.approx(auc)
+        assert roc_auc_score(
+            y[test], plain.decision_function(X[test])
+        ) == pytest.approx(auc)
     with np.errstate(invalid="ignore"):
         assert_allclose(before_scaling(model), total / times, atol=1e-9)
     assert_array_equal(np.isnan(model.out_of_fold_scores_), times == 0)
@@ -604,7 +694,9 @@ def test_any_splitter(splitter):
 def test_a_fold_of_one_class_is_refused():
     X, y = small_table(6)
     order = np.argsort(y, kind="stable")
-    with pytest.raises(ValueError, match=r"split 0 has no positives among its validation rows"):
+    with pytest.raises(
+        ValueError, match=r"split 0 has no positives among its validation rows"
+    ):
         SparseAUCClassifierCV([1], cv=KFold(3)).fit(X[order], y[order])
     rows = np.arange(90)
     for train, test, match in [
@@ -616,9 +708,16 @@ def test_a_fold_of_one_class_is_refused():
             SparseAUCClassifierCV([1], cv=[(train, test)]).fit(X, y)
     # A row without weight neither trains nor validates.
     weight = np.where((y > 0) & (rows >= 30), 0.0, 1.0)
-    for train, test, name in [(rows[30:], rows, "training"), (rows, rows[30:], "validation")]:
-        with pytest.raises(ValueError, match=f"no positives of weight above 0 among its {name}"):
-            SparseAUCClassifierCV([1], cv=[(train, test)]).fit(X, y, sample_weight=weight)
+    for train, test, name in [
+        (rows[30:], rows, "training"),
+        (rows, rows[30:], "validation"),
+    ]:
+        with pytest.raises(
+            ValueError, match=f"no positives of weight above 0 among its {name}"
+        ):
+            SparseAUCClassifierCV([1], cv=[(train, test)]).fit(
+                X, y, sample_weight=weight
+            )
 
 
 @pytest.mark.parametrize("merged", [True, False], ids=["merged", "masked"])
@@ -632,7 +731,9 @@ def test_number_of_jobs_does_not_matter(monkeypatch, merged):
     )
     assert_array_equal(one.coef_, two.coef_)
     assert_array_equal(one.out_of_fold_scores_, two.out_of_fold_scores_)
-    assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+    assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
 
 
 def test_numbers_of_columns_that_do_not_fit_are_left_out(outbreak):
@@ -640,7 +741,9 @@ def test_numbers_of_columns_that_do_not_fit_are_left_out(outbreak):
     with pytest.warns(UserWarning, match="k=41 is greater than n_features=40"):
         model = SparseAUCClassifierCV(ks=[2, 41], alphas=[1.0], cv=3).fit(X, y)
     assert model.path_.ks.tolist() == [2]
-    with pytest.warns(UserWarning, match="k=99 is greater than the 38 that the limits allow"):
+    with pytest.warns(
+        UserWarning, match="k=99 is greater than the 38 that the limits allow"
+    ):
         model = SparseAUCClassifierCV(
             ks=[99], alphas=[1.0], cv=3, limits=Limits(exclude=[0, 1])
         ).fit(X, y)
@@ -665,12 +768,16 @@ def test_default_folds_are_repeated_where_rows_are_few():
     assert np.isfinite(model.out_of_fold_scores_).all()
     X, y = make_outbreak(800, 10, 2, mu=1.0, r=0.25, random_state=0)
     assert SparseAUCClassifierCV([1, 2], [1.0]).fit(X, y).n_splits_ == 5
-    first, second = (SparseAUCClassifierCV([1, 2], random_state=s).fit(X, y) for s in (0, 0))
+    first, second = (
+        SparseAUCClassifierCV([1, 2], random_state=s).fit(X, y) for s in (0, 0)
+    )
     assert_array_equal(first.out_of_fold_scores_, second.out_of_fold_scores_)
 
 
 def test_verbose_tells_the_choice(outbreak, capsys):
-    model = SparseAUCClassifierCV(ks=[1, 5], alphas=[1.0, 10.0], cv=3, verbose=1).fit(*outbreak)
+    model = SparseAUCClassifierCV(ks=[1, 5], alphas=[1.0, 10.0], cv=3, verbose=1).fit(
+        *outbreak
+    )
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         f"k = {model.k_}, alpha = {model.alpha_:g}, {model.coefficients_} coefficients: mean "

@@ -11,7 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, LeaveOneGroupOut, StratifiedKFold, cross_validate
+from sklearn.model_selection import (
+    GroupKFold,
+    LeaveOneGroupOut,
+    StratifiedKFold,
+    cross_validate,
+)
 
 from sparseauc import (
     ClassMoments,
@@ -36,7 +41,9 @@ def pairs_within(X, positive, strata, weight=None, weighting="pairs"):
         rows = np.flatnonzero((strata == stratum) & (weight > 0))
         ones, others = rows[positive[rows]], rows[~positive[rows]]
         if ones.size and others.size:
-            differences.append((X[ones][:, None] - X[others][None]).reshape(-1, X.shape[1]))
+            differences.append(
+                (X[ones][:, None] - X[others][None]).reshape(-1, X.shape[1])
+            )
             count = np.outer(weight[ones], weight[others]).ravel()
             counts.append(count / (count.sum() if weighting == "equal" else 1.0))
     counts = np.concatenate(counts)
@@ -49,12 +56,17 @@ def within_deviations(X, positive, strata, weight, weighting):
     shares, spreads, totals = [], [], np.zeros(2)
     for stratum in np.unique(strata):
         members = (strata == stratum) & (weight > 0)
-        sides = [np.flatnonzero(members & positive), np.flatnonzero(members & ~positive)]
+        sides = [
+            np.flatnonzero(members & positive),
+            np.flatnonzero(members & ~positive),
+        ]
         if min(side.size for side in sides):
             weights = [weight[side].sum() for side in sides]
             totals += weights
             shares.append(weights[0] * weights[1] if weighting == "pairs" else 1.0)
-            means = [np.average(X[side], axis=0, weights=weight[side]) for side in sides]
+            means = [
+                np.average(X[side], axis=0, weights=weight[side]) for side in sides
+            ]
             spreads.append(
                 [np.average((X[side] - mean) ** 2, axis=0, weights=weight[side])
                  for side, mean in zip(sides, means, strict=True)]
@@ -118,7 +130,11 @@ def test_nearly_all_lists_found_without_a_proof_are_the_best():
     found = []
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        k, d, alpha = rng.integers(2, 5), rng.integers(6, 11), rng.choice([0.01, 0.1, 1.0])
+        k, d, alpha = (
+            rng.integers(2, 5),
+            rng.integers(6, 11),
+            rng.choice([0.01, 0.1, 1.0]),
+        )
         X, positive, strata = random_problem(rng, d=d, s=rng.integers(2, 6))
         least, _ = best_of_all_lists(X, positive, strata, None, "pairs", k, alpha)
         path = sparse_auc_path(X, positive, [k], [alpha], strata=strata)
@@ -144,11 +160,14 @@ def test_every_home_gives_the_same_list(tmp_path, weighted):
     model = SparseAUCClassifier(4, 0.1)
     expected = clone(model).fit(X, positive, weight, strata=names)
     assert_array_equal(
-        expected.get_support(), clone(model).fit(X, positive, weight, strata=strata).get_support()
+        expected.get_support(),
+        clone(model).fit(X, positive, weight, strata=strata).get_support(),
     )
     for name, table in homes(X, tmp_path):
         actual = clone(model).fit(table, positive, weight, strata=names)
-        assert_allclose(actual.coef_, expected.coef_, rtol=1e-8, atol=1e-12, err_msg=name)
+        assert_allclose(
+            actual.coef_, expected.coef_, rtol=1e-8, atol=1e-12, err_msg=name
+        )
         assert_allclose(actual.intercept_, expected.intercept_, rtol=1e-8)
     single = clone(model).fit(X.astype(np.float32), positive, weight, strata=names)
     assert single.coef_.dtype == np.float32
@@ -165,19 +184,20 @@ def test_every_home_gives_the_same_list(tmp_path, weighted):
 def test_columns_too_many_to_gather_at_once_are_read_again(monkeypatch):
     rng = np.random.default_rng(6)
     X, positive, strata = random_problem(rng, n=300, d=30, s=4)
-    expected = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc", curves=False).fit(
-        X, positive, strata=strata
-    )
+    expected = SparseAUCClassifierCV(
+        ks=range(1, 6), coefficients="auc", curves=False
+    ).fit(X, positive, strata=strata)
     monkeypatch.setattr("sparseauc.moments.chunked._ALL_BYTES", 0)
     read = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc", curves=False).fit(
         chunks_in_memory(X), positive, strata=strata
     )
-    in_memory = SparseAUCClassifierCV(ks=range(1, 6), coefficients="auc", curves=False).fit(
-        X, positive, strata=strata
-    )
+    in_memory = SparseAUCClassifierCV(
+        ks=range(1, 6), coefficients="auc", curves=False
+    ).fit(X, positive, strata=strata)
     for model in (read, in_memory):
         assert_allclose(
-            model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+            model.cv_results_["mean_test_score"],
+            expected.cv_results_["mean_test_score"],
         )
         assert_allclose(model.coef_, expected.coef_, rtol=1e-7, atol=1e-12)
 
@@ -203,7 +223,9 @@ def naive_stratified_auc(positive, scores, strata, weight, weighting):
 @pytest.mark.parametrize("weighting", ["pairs", "equal"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("luggage", [2**28, 0])
-def test_validation_aucs_are_means_within_strata(weighting, weighted, luggage, monkeypatch):
+def test_validation_aucs_are_means_within_strata(
+    weighting, weighted, luggage, monkeypatch
+):
     rng = np.random.default_rng(7)
     X, positive, strata = random_problem(rng, n=150, d=6, s=4)
     X = X.round(1)
@@ -251,12 +273,18 @@ def test_default_folds_hold_every_stratum_or_keep_small_ones_whole():
 def test_sites_that_are_left_out_one_by_one():
     rng = np.random.default_rng(9)
     X, positive, sites = random_problem(rng, n=300, d=8, s=5)
-    model = SparseAUCClassifierCV(ks=[2, 3], cv=LeaveOneGroupOut()).fit(X, positive, strata=sites)
+    model = SparseAUCClassifierCV(ks=[2, 3], cv=LeaveOneGroupOut()).fit(
+        X, positive, strata=sites
+    )
     assert model.n_splits_ == 5
     matched, y = np.repeat(np.arange(40), 2), np.tile([0, 1], 40)
     first = np.arange(80) % 4 < 2
-    apart = SparseAUCClassifierCV(cv=[(np.flatnonzero(first), np.flatnonzero(~first)[[0, 3]])])
-    with pytest.raises(ValueError, match="no stratum has both classes among the validation rows"):
+    apart = SparseAUCClassifierCV(
+        cv=[(np.flatnonzero(first), np.flatnonzero(~first)[[0, 3]])]
+    )
+    with pytest.raises(
+        ValueError, match="no stratum has both classes among the validation rows"
+    ):
         apart.fit(rng.normal(size=(80, 3)), y, strata=matched)
 
 
@@ -283,7 +311,9 @@ def test_within_beats_pooled_on_new_hospitals():
             model = SparseAUCClassifier(8, 1.0).fit(X, y, strata=strata)
             scores = model.decision_function(new_X)
             found.append(
-                naive_stratified_auc(new_y == 1, scores, new_sites, np.ones(len(new_y)), "pairs")
+                naive_stratified_auc(
+                    new_y == 1, scores, new_sites, np.ones(len(new_y)), "pairs"
+                )
             )
     assert np.mean(within) > np.mean(pooled) + 0.015
 
@@ -314,7 +344,9 @@ def test_strata_are_routed_as_other_metadata():
             return_estimator=True,
         )  # fmt: skip
     train = next(StratifiedKFold(3).split(X, positive))[0]
-    expected = SparseAUCClassifier(2).fit(X[train], positive[train], strata=sites[train])
+    expected = SparseAUCClassifier(2).fit(
+        X[train], positive[train], strata=sites[train]
+    )
     assert_allclose(result["estimator"][0].coef_, expected.coef_)
 
 
@@ -327,13 +359,20 @@ def test_what_does_not_go_together_is_refused():
         with pytest.raises(ValueError, match="strata are missing in rows 3, 50"):
             model.fit(X, positive, strata=missing)
     one_class = np.where(positive & (sites == 0), 9, sites)
-    with pytest.warns(UserWarning, match="2 of 4 strata hold rows of one class only.*: 0, 9"):
+    with pytest.warns(
+        UserWarning, match="2 of 4 strata hold rows of one class only.*: 0, 9"
+    ):
         SparseAUCClassifier(2).fit(X, positive, strata=one_class)
-    parts = [class_moments(X[sites == s], positive[sites == s]).summary(range(4)) for s in range(3)]
+    parts = [
+        class_moments(X[sites == s], positive[sites == s]).summary(range(4))
+        for s in range(3)
+    ]
     fitted = SparseAUCClassifier(2).fit_moments(ClassMoments.of_strata(parts))
     assert fitted.n_strata_ == 3
     for model in (SparseAUCClassifier(2), SparseAUCClassifierCV()):
-        with pytest.raises(ValueError, match="stratum_weights must be 'pairs' or 'equal'"):
+        with pytest.raises(
+            ValueError, match="stratum_weights must be 'pairs' or 'equal'"
+        ):
             model.fit(X, positive, strata=sites, stratum_weights="rows")
         with pytest.raises(ValueError, match="'equal' has no effect without strata"):
             model.fit(X, positive, stratum_weights="equal")
@@ -347,7 +386,9 @@ def test_a_stratum_of_its_own_changes_nothing():
         X, positive, strata=np.zeros(120)
     )
     assert_allclose(one.coef_, plain.coef_)
-    assert_allclose(one.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"])
+    assert_allclose(
+        one.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"]
+    )
 
 
 @pytest.mark.parametrize("kind", ["array", "dataframe"])
@@ -382,7 +423,9 @@ def test_a_column_of_a_file_names_the_strata(tmp_path):
     pq.write_table(pa.table(columns | {"y": positive, "site": names}), path)
     table = open_table(path, target="y", leave_out=["site"])
     actual = SparseAUCClassifier(2).fit(table, strata="site")
-    assert_allclose(actual.coef_, SparseAUCClassifier(2).fit(X, positive, strata=names).coef_)
+    assert_allclose(
+        actual.coef_, SparseAUCClassifier(2).fit(X, positive, strata=names).coef_
+    )
     with pytest.raises(ValueError, match="'a' is a feature"):
         SparseAUCClassifier(2).fit(table, strata="a")
     with pytest.raises(ValueError, match="no column 'town'"):
@@ -423,7 +466,9 @@ def test_questions_about_a_list_within_strata():
     ]  # fmt: skip
     assert_allclose(nested.fold_aucs, within)
     assert nested.interval.low < nested.interval.auc < nested.interval.high
-    half = stability_selection(X, positive, 3, alpha=0.1, n_pairs=10, strata=sites, random_state=0)
+    half = stability_selection(
+        X, positive, 3, alpha=0.1, n_pairs=10, strata=sites, random_state=0
+    )
     assert set(np.flatnonzero(half.frequency > 0.5)) <= set(range(8))
     sets, y = np.repeat(np.arange(60), 2), np.tile([0, 1], 60)
     table = rng.normal(size=(120, 5)) + 5 * rng.normal(size=(60, 5))[sets]
@@ -437,11 +482,13 @@ def test_logistic_coefficients_have_an_intercept_for_each_stratum(weighting):
     rng = np.random.default_rng(17)
     X, positive, sites = random_problem(rng, n=240, d=5, s=4, shift=4.0)
     weight = rng.uniform(0.5, 2.0, 240)
-    model = SparseAUCClassifierCV([3], [0.1], cv=3, coefficients="logistic", curves=False).fit(
-        X, positive, weight, strata=sites, stratum_weights=weighting
-    )
+    model = SparseAUCClassifierCV(
+        [3], [0.1], cv=3, coefficients="logistic", curves=False
+    ).fit(X, positive, weight, strata=sites, stratum_weights=weighting)
     chosen = np.flatnonzero(model.coef_[0])
-    counts = weight / (np.bincount(sites, weight)[sites] if weighting == "equal" else 1.0)
+    counts = weight / (
+        np.bincount(sites, weight)[sites] if weighting == "equal" else 1.0
+    )
     counts /= counts.sum()
     scale = np.sqrt(counts @ (X - counts @ X) ** 2)[chosen]
     ridge = model.cv_results_["param_logistic_ridge"][model.best_index_]
@@ -482,7 +529,10 @@ def least_of_all_lists(X, positive, strata, k, alpha, limits, required):
     d = X.shape[1]
     scale = within_deviations(X, positive, strata, None, "pairs")
     differences, counts = pairs_within(X / scale, positive, strata)
-    H, delta = (differences.T * counts) @ differences + alpha * np.eye(d), counts @ differences
+    H, delta = (
+        (differences.T * counts) @ differences + alpha * np.eye(d),
+        counts @ differences,
+    )
     signs = limits.get("signs", np.zeros(d))
     least = 1.0
     for size in range(1, k + 1):
@@ -515,7 +565,11 @@ def test_everything_combines():
     best, n_lost = [], 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        d, k, alpha = int(rng.integers(5, 9)), int(rng.integers(2, 5)), [0.1, 1.0][seed % 2]
+        d, k, alpha = (
+            int(rng.integers(5, 9)),
+            int(rng.integers(2, 5)),
+            [0.1, 1.0][seed % 2],
+        )
         X, positive, strata = random_problem(rng, d=d, s=3)
         limits = all_limits(seed, d)
         model = SparseAUCClassifier(k, alpha, limits=Limits(**limits))
@@ -523,7 +577,9 @@ def test_everything_combines():
         if seed % 4 == 0:
             model.certify(X, positive, strata=strata)
         chosen, w = np.flatnonzero(model.coef_[0]), model.coef_[0]
-        required = {*limits.get("always_include", ())} - set(model.not_included_.tolist())
+        required = {*limits.get("always_include", ())} - set(
+            model.not_included_.tolist()
+        )
         n_lost += model.not_included_.size
         assert required <= set(chosen.tolist())
         assert chosen.size <= k

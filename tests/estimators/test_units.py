@@ -54,8 +54,12 @@ def test_units_and_offsets_do_not_matter(seed, home, reach, offset, weights, alp
     # In chunks the means are kept as they are, offset and all.
     precision = 1e-6 if home == "chunks" and abs(offset) > 2**30 else 1e-9
     assert_array_equal(np.flatnonzero(actual.coef_), np.flatnonzero(expected.coef_))
-    assert_allclose(actual.coef_ * units, expected.coef_, rtol=precision, atol=precision)
-    assert actual.objective_ == pytest.approx(expected.objective_, rel=1e-3 if offset else 1e-9)
+    assert_allclose(
+        actual.coef_ * units, expected.coef_, rtol=precision, atol=precision
+    )
+    assert actual.objective_ == pytest.approx(
+        expected.objective_, rel=1e-3 if offset else 1e-9
+    )
 
 
 @pytest.mark.parametrize("home", ["rows", "columns", "csr"])
@@ -74,7 +78,9 @@ def test_units_of_single_precision_do_not_matter(home, exponent):
 def test_coefficients_too_large_for_single_precision_are_refused():
     X, y, _ = table(0)
     X[:, 0] *= 1e-40
-    with pytest.raises(ValueError, match="column 0 are too small for coefficients in float32"):
+    with pytest.raises(
+        ValueError, match="column 0 are too small for coefficients in float32"
+    ):
         SparseAUCClassifier(k=7).fit(X.astype(np.float32), y)
 
 
@@ -105,13 +111,17 @@ def test_rows_that_weigh_too_much_to_be_merged_are_refused(weight):
 
 def test_parts_of_huge_and_of_ordinary_weight_are_merged_by_weight():
     X, y, rng = table(2)
-    weight = np.where(np.arange(y.size) < 25, 2.0**300, 1.0) * rng.choice([1.0, 2.0], y.size)
+    weight = np.where(np.arange(y.size) < 25, 2.0**300, 1.0) * rng.choice(
+        [1.0, 2.0], y.size
+    )
     whole = class_moments(X, y, weight).summary(range(7))
     parts = [class_moments(X[r], y[r], weight[r]).summary(range(7)) for r in
              (slice(0, 25), slice(25, None))]  # fmt: skip
     merged = parts[0] + parts[1]
     assert_allclose(merged.weights, whole.weights, rtol=1e-12)
-    assert_allclose(merged.columns(range(7)), whole.columns(range(7)), rtol=1e-9, atol=1e-12)
+    assert_allclose(
+        merged.columns(range(7)), whole.columns(range(7)), rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("offset", [1e15, -1e15, 3e14])
@@ -125,10 +135,12 @@ def test_a_signal_of_a_few_last_digits_is_seen(offset, home):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
-    ("factor", "reason"), [(1e200, "too large to square"), (1e-200, "too small to square")]
+    ("factor", "reason"),
+    [(1e200, "too large to square"), (1e-200, "too small to square")],
 )
 @pytest.mark.parametrize(
-    "model", [SparseAUCClassifier(k=2), SparseAUCClassifierCV(), MeanDifferenceClassifier(k=2)]
+    "model",
+    [SparseAUCClassifier(k=2), SparseAUCClassifierCV(), MeanDifferenceClassifier(k=2)],
 )
 def test_columns_that_cannot_be_squared_are_named(model, factor, reason):
     X, y, _ = table(4)
@@ -146,11 +158,15 @@ def test_columns_that_cannot_be_squared_are_named(model, factor, reason):
 def test_what_is_no_number_is_called_so(home, value, word, function):
     X, y, _ = table(5)
     X[31, 2] = X[40, 0] = value
-    with pytest.raises(ValueError, match=f"X contains {word}: first at row 31, column 2"):
+    with pytest.raises(
+        ValueError, match=f"X contains {word}: first at row 31, column 2"
+    ):
         function(HOMES[home](X), y)
 
 
-@pytest.mark.parametrize("model", [SparseAUCClassifier(k=9), MeanDifferenceClassifier(k=9)])
+@pytest.mark.parametrize(
+    "model", [SparseAUCClassifier(k=9), MeanDifferenceClassifier(k=9)]
+)
 def test_warnings_point_to_the_line_that_fits(model):
     X, y, _ = table(6)
     with pytest.warns(UserWarning, match="k=9 is greater than n_features=7") as caught:

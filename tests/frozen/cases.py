@@ -1,8 +1,8 @@
 """Fits whose answers are frozen: drawn tables, models, and runs of the command.
 
-``python tests/frozen/cases.py`` writes ``answers.json`` anew; with names of cases, it writes these.
-``tests/test_frozen.py`` compares. Tables are drawn by NumPy alone, so that they do not depend on
-the library.
+``python tests/frozen/cases.py`` writes ``answers.json`` anew; with names of cases, it
+writes these. ``tests/test_frozen.py`` compares. Tables are drawn by NumPy alone, so
+that they do not depend on the library.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def draw(
         X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
     order = rng.permutation(d)
     effect = np.zeros(d)
-    effect[order[:signal]] = rng.choice([-1, 1], size=signal) * rng.uniform(0.4, 1.0, size=signal)
+    effect[order[:signal]] = rng.choice([-1, 1], size=signal) * rng.uniform(
+        0.4, 1.0, size=signal
+    )
     score = X @ effect + rng.normal(size=n)
     y = (score > np.quantile(score, 1 - share)).astype(int)
     if kind == "skewed":
@@ -65,10 +67,14 @@ def draw(
 
 
 @cache
-def sparse_table(n: int = 300, d: int = 80, seed: int = 3) -> tuple[sp.csr_array, np.ndarray]:
+def sparse_table(
+    n: int = 300, d: int = 80, seed: int = 3
+) -> tuple[sp.csr_array, np.ndarray]:
     rng = np.random.default_rng(seed)
     dense = rng.poisson(0.15, size=(n, d)).astype(float)
-    score = dense[:, :5].sum(axis=1) - dense[:, 5:8].sum(axis=1) + 0.5 * rng.normal(size=n)
+    score = (
+        dense[:, :5].sum(axis=1) - dense[:, 5:8].sum(axis=1) + 0.5 * rng.normal(size=n)
+    )
     y = (score > np.quantile(score, 0.75)).astype(int)
     return sp.csr_array(dense), y
 
@@ -125,7 +131,9 @@ def of_model(model: Any) -> dict[str, Any]:
     return answer
 
 
-def fit(make: Callable[[], Any], data: Callable[[], Any], **given: Any) -> dict[str, Any]:
+def fit(
+    make: Callable[[], Any], data: Callable[[], Any], **given: Any
+) -> dict[str, Any]:
     X, y = data()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -175,7 +183,9 @@ def sht(**parameters: Any) -> Callable[[], Any]:
     return lambda: SHTAUCClassifier(random_state=0, **parameters)
 
 
-def from_source(make: Callable[[], Any], data: Callable[[], Any], **given: Any) -> dict[str, Any]:
+def from_source(
+    make: Callable[[], Any], data: Callable[[], Any], **given: Any
+) -> dict[str, Any]:
     """Fit a table on disk that is read in chunks."""
     from sparseauc.chunks import open_table
 
@@ -213,7 +223,9 @@ def from_moments(k: int, alpha: float) -> dict[str, Any]:
     return of_model(SparseAUCClassifier(k=k, alpha=alpha).fit_moments(one + other))
 
 
-def points(make: Callable[[], Any], data: Callable[[], Any], **how: Any) -> dict[str, Any]:
+def points(
+    make: Callable[[], Any], data: Callable[[], Any], **how: Any
+) -> dict[str, Any]:
     from sparseauc.selection import point_score
 
     X, y = data()
@@ -224,20 +236,30 @@ def points(make: Callable[[], Any], data: Callable[[], Any], **how: Any) -> dict
     return {
         "columns": [str(name) for name in score.columns["column"].unique()],
         "points": score.columns["points"].tolist(),
-        "coef": [cut for one in score.model.points_.values() for cut in getattr(one, "cuts", ())],
+        "coef": [
+            cut
+            for one in score.model.points_.values()
+            for cut in getattr(one, "cuts", ())
+        ],
         "slope": float(score.slope),
         "intercept": float(score.intercept),
         "auc": float(score.auc),
     }
 
 
-def path(alphas: list[float], ks: range, data: Callable[[], Any], **given: Any) -> dict[str, Any]:
+def path(
+    alphas: list[float], ks: range, data: Callable[[], Any], **given: Any
+) -> dict[str, Any]:
     from sparseauc import sparse_auc_path
 
     X, y = data()
     found = sparse_auc_path(X, y, ks=ks, alphas=alphas, **given)
     lists = [np.sort(found.support(k, alpha)).tolist() for alpha in alphas for k in ks]
-    coef = [found.coef(k, alpha)[np.sort(found.support(k, alpha))] for alpha in alphas for k in ks]
+    coef = [
+        found.coef(k, alpha)[np.sort(found.support(k, alpha))]
+        for alpha in alphas
+        for k in ks
+    ]
     return {"columns": lists, "coef": np.concatenate(coef).tolist()}
 
 
@@ -260,12 +282,25 @@ CSR = sparse_table
 
 # Plain fits
 
-for k, alpha in [(1, 1.0), (3, 0.0), (5, 0.01), (5, 1.0), (5, 100.0), (12, 1.0), (30, 1.0)]:
+for k, alpha in [
+    (1, 1.0),
+    (3, 0.0),
+    (5, 0.01),
+    (5, 1.0),
+    (5, 100.0),
+    (12, 1.0),
+    (30, 1.0),
+]:
     freeze(f"plain k={k} alpha={alpha}", partial(fit, plain(k=k, alpha=alpha), draw))
 freeze("plain ties", partial(fit, plain(k=6), partial(draw, kind="ties", seed=4)))
 freeze("plain skewed", partial(fit, plain(k=6), partial(draw, kind="skewed", seed=6)))
-freeze("plain few positives", partial(fit, plain(k=4), partial(draw, share=0.05, seed=7)))
-freeze("plain strong correlation", partial(fit, plain(k=8, alpha=0.1), partial(draw, rho=0.95)))
+freeze(
+    "plain few positives", partial(fit, plain(k=4), partial(draw, share=0.05, seed=7))
+)
+freeze(
+    "plain strong correlation",
+    partial(fit, plain(k=8, alpha=0.1), partial(draw, rho=0.95)),
+)
 freeze(
     "plain float32",
     partial(fit, plain(k=5), lambda: (draw()[0].astype(np.float32), draw()[1])),
@@ -279,14 +314,21 @@ for k, alpha in [(5, 1.0), (10, 0.1), (20, 10.0)]:
 for k, alpha in [(4, 1.0), (8, 0.1)]:
     freeze(f"csr k={k} alpha={alpha}", partial(fit, plain(k=k, alpha=alpha), CSR))
 freeze("weights", partial(fit, plain(k=5), draw, sample_weight=weights))
-freeze("weights wide", partial(fit, plain(k=5), WIDE, sample_weight=partial(weights, 70)))
-freeze("weights csr", partial(fit, plain(k=5), CSR, sample_weight=partial(weights, 300)))
+freeze(
+    "weights wide", partial(fit, plain(k=5), WIDE, sample_weight=partial(weights, 70))
+)
+freeze(
+    "weights csr", partial(fit, plain(k=5), CSR, sample_weight=partial(weights, 300))
+)
 freeze("strata pairs", partial(fit, plain(k=5), draw, strata=sites))
 freeze(
     "strata equal",
     partial(fit, plain(k=5), draw, strata=sites, stratum_weights=lambda: "equal"),
 )
-freeze("strata weights", partial(fit, plain(k=5), draw, strata=sites, sample_weight=weights))
+freeze(
+    "strata weights",
+    partial(fit, plain(k=5), draw, strata=sites, sample_weight=weights),
+)
 freeze("strata csr", partial(fit, plain(k=5), CSR, strata=partial(sites, 300)))
 freeze("strata wide", partial(fit, plain(k=5), WIDE, strata=partial(sites, 70, 2)))
 freeze("moments merged", partial(from_moments, 5, 1.0))
@@ -312,23 +354,33 @@ freeze("dask cv", partial(from_dask, validated(ks=range(1, 9)), draw))
 freeze("signs", partial(fit, limited(signs=dict.fromkeys(range(15), "+")), draw))
 freeze(
     "signs both",
-    partial(fit, limited(k=7, alpha=0.1, signs={j: "+-"[j % 2] for j in range(30)}), draw),
+    partial(
+        fit, limited(k=7, alpha=0.1, signs={j: "+-"[j % 2] for j in range(30)}), draw
+    ),
 )
 freeze("always_include", partial(fit, limited(always_include=[0, 17]), draw))
 freeze("exclude", partial(fit, limited(exclude=list(range(0, 30, 4))), draw))
-freeze("families", partial(fit, limited(k=6, families=families(), max_per_family=1), draw))
+freeze(
+    "families", partial(fit, limited(k=6, families=families(), max_per_family=1), draw)
+)
 freeze(
     "families with signs",
     partial(
         fit,
         limited(
-            k=6, families=families(), max_per_family=1, signs=dict.fromkeys(range(0, 30, 2), "+")
+            k=6,
+            families=families(),
+            max_per_family=1,
+            signs=dict.fromkeys(range(0, 30, 2), "+"),
         ),
         draw,
     ),
 )
 freeze(
-    "budget", partial(fit, limited(k=8, costs={j: 1 + j % 5 for j in range(30)}, budget=12), draw)
+    "budget",
+    partial(
+        fit, limited(k=8, costs={j: 1 + j % 5 for j in range(30)}, budget=12), draw
+    ),
 )
 freeze(
     "budget with signs",
@@ -347,25 +399,38 @@ freeze(
     "budget required",
     partial(
         fit,
-        limited(k=8, costs={j: 1 + j % 5 for j in range(30)}, budget=14, always_include=[3]),
+        limited(
+            k=8, costs={j: 1 + j % 5 for j in range(30)}, budget=14, always_include=[3]
+        ),
         draw,
     ),
 )
 freeze("groups", partial(fit, limited(k=4, column_groups=groups()), draw))
-freeze("groups small ridge", partial(fit, limited(k=6, alpha=0.01, column_groups=groups()), draw))
+freeze(
+    "groups small ridge",
+    partial(fit, limited(k=6, alpha=0.01, column_groups=groups()), draw),
+)
 freeze(
     "groups with costs",
     partial(
         fit,
         limited(
-            k=5, column_groups=groups(), costs={j: 1 + j // 3 % 3 for j in range(30)}, budget=8
+            k=5,
+            column_groups=groups(),
+            costs={j: 1 + j // 3 % 3 for j in range(30)},
+            budget=8,
         ),
         draw,
     ),
 )
 freeze("groups wide", partial(fit, limited(k=3, column_groups=groups(900)), WIDE))
-freeze("signs wide", partial(fit, limited(k=8, signs=dict.fromkeys(range(900), "+")), WIDE))
-freeze("families wide", partial(fit, limited(k=6, families=families(900), max_per_family=2), WIDE))
+freeze(
+    "signs wide", partial(fit, limited(k=8, signs=dict.fromkeys(range(900), "+")), WIDE)
+)
+freeze(
+    "families wide",
+    partial(fit, limited(k=6, families=families(900), max_per_family=2), WIDE),
+)
 freeze("signs csr", partial(fit, limited(signs=dict.fromkeys(range(80), "+")), CSR))
 
 # Cross-validation
@@ -379,22 +444,40 @@ freeze(
 )
 freeze("cv skewed", partial(fit, validated(), partial(draw, kind="skewed", seed=6)))
 freeze("cv heavy", partial(fit, validated(), partial(draw, kind="heavy", seed=9)))
-freeze("curves", partial(fit, plain(k=4, curves=True), partial(draw, kind="skewed", seed=6)))
-freeze("cv curves", partial(fit, validated(curves=True), partial(draw, kind="skewed", seed=6)))
-freeze("cv lines", partial(fit, validated(curves=False), partial(draw, kind="heavy", seed=9)))
+freeze(
+    "curves",
+    partial(fit, plain(k=4, curves=True), partial(draw, kind="skewed", seed=6)),
+)
+freeze(
+    "cv curves",
+    partial(fit, validated(curves=True), partial(draw, kind="skewed", seed=6)),
+)
+freeze(
+    "cv lines",
+    partial(fit, validated(curves=False), partial(draw, kind="heavy", seed=9)),
+)
 freeze("cv ten folds", partial(fit, validated(cv=10), draw))
 freeze("cv wide", partial(fit, validated(ks=range(1, 13)), WIDE))
 freeze("cv csr", partial(fit, validated(), CSR))
 freeze("cv weights", partial(fit, validated(), draw, sample_weight=weights))
 freeze("cv strata", partial(fit, validated(), draw, strata=sites))
-freeze("cv groups of rows", partial(fit, validated(), draw, groups=lambda: np.arange(240) // 3))
+freeze(
+    "cv groups of rows",
+    partial(fit, validated(), draw, groups=lambda: np.arange(240) // 3),
+)
 freeze("cv signs", partial(fit, limited_cv(signs=dict.fromkeys(range(30), "+")), draw))
 freeze(
     "cv budgets",
-    partial(fit, limited_cv(costs={j: 1 + j % 3 for j in range(30)}, budget=[4, 8, 12]), draw),
+    partial(
+        fit,
+        limited_cv(costs={j: 1 + j % 3 for j in range(30)}, budget=[4, 8, 12]),
+        draw,
+    ),
 )
 freeze("cv groups", partial(fit, limited_cv(column_groups=groups()), draw))
-freeze("cv families", partial(fit, limited_cv(families=families(), max_per_family=1), draw))
+freeze(
+    "cv families", partial(fit, limited_cv(families=families(), max_per_family=1), draw)
+)
 freeze("nested", partial(nested, validated(ks=range(1, 7)), draw))
 
 # Times to event
@@ -404,15 +487,21 @@ freeze("times small ridge", partial(fit, concordance(k=6, alpha=0.01), times))
 freeze("times weights", partial(fit, concordance(k=4), times, sample_weight=weights))
 freeze("times strata", partial(fit, concordance(k=4), times, strata=sites))
 freeze("times cv", partial(fit, concordance_cv(), times))
-freeze("times cv uno", partial(fit, concordance_cv(scoring="uno", ks=range(1, 7)), times))
-freeze("times cv strata", partial(fit, concordance_cv(ks=range(1, 7)), times, strata=sites))
+freeze(
+    "times cv uno", partial(fit, concordance_cv(scoring="uno", ks=range(1, 7)), times)
+)
+freeze(
+    "times cv strata", partial(fit, concordance_cv(ks=range(1, 7)), times, strata=sites)
+)
 
 # Points
 
 freeze("points", partial(points, plain(k=4), draw))
 freeze("points of cv", partial(points, validated(ks=[3, 4]), draw))
 freeze("points up to 3", partial(points, plain(k=4), draw, largest=3))
-freeze("points of times", partial(points, concordance_cv(ks=[3, 4], curves=False), times))
+freeze(
+    "points of times", partial(points, concordance_cv(ks=[3, 4], curves=False), times)
+)
 
 # SHT-AUC and the difference of means
 
@@ -420,7 +509,9 @@ freeze("sht", partial(fit, sht(k=5), draw))
 freeze("sht step", partial(fit, sht(k=5, step_size=0.05, max_epochs=20), draw))
 freeze("sht csr", partial(fit, sht(k=5, max_epochs=20), CSR))
 freeze("sht wide", partial(fit, sht(k=8, batch_size=16, max_epochs=30), WIDE))
-freeze("sht weights", partial(fit, sht(k=5, max_epochs=20), draw, sample_weight=weights))
+freeze(
+    "sht weights", partial(fit, sht(k=5, max_epochs=20), draw, sample_weight=weights)
+)
 freeze("sht stops early", partial(fit, sht(k=5, early_stopping=True), draw))
 
 
@@ -446,7 +537,9 @@ def write_table(path: Path, kind: str) -> None:
     frame = pd.DataFrame(np.round(X, 3), columns=NAMES)
     if kind == "text":
         ward = rng.choice(["north", "south", "west"], size=len(y), p=[0.5, 0.3, 0.2])
-        frame["ward"] = np.where((y == 1) & (rng.uniform(size=len(y)) < 0.4), "west", ward)
+        frame["ward"] = np.where(
+            (y == 1) & (rng.uniform(size=len(y)) < 0.4), "west", ward
+        )
         frame["sex"] = rng.choice(["f", "m"], size=len(y))
     if kind == "gaps":
         for j in range(0, 14, 3):
@@ -528,8 +621,22 @@ RUNS = {
         "-k",
         "1-6",
     ),
-    "signs and budget": ("numbers", "--limits", "LIMITS", "--limits", "budget=9", "--quick"),
-    "always included": ("numbers", "--limits", "always_include=marker 3", "-k", "4", "--quick"),
+    "signs and budget": (
+        "numbers",
+        "--limits",
+        "LIMITS",
+        "--limits",
+        "budget=9",
+        "--quick",
+    ),
+    "always included": (
+        "numbers",
+        "--limits",
+        "always_include=marker 3",
+        "-k",
+        "4",
+        "--quick",
+    ),
     "points": ("numbers", "--points", "5", "-k", "4", "--quick"),
     "times": ("times", "--quick"),
     "times nested": ("times", "-k", "1-5"),
@@ -546,7 +653,9 @@ def main() -> None:
         known[name] = CASES[name]()
         print(name, str(known[name])[:150], flush=True)
     kept = {name: known[name] for name in CASES}
-    lines = [f"{json.dumps(name)}: {json.dumps(answer)}" for name, answer in kept.items()]
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(answer)}" for name, answer in kept.items()
+    ]
     ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 

@@ -38,13 +38,16 @@ from sparseauc.moments.chunked import (
 
 EPS = np.finfo(np.float64).eps
 
-# ------------------------------------------------------------------------------- naive version
+# ------------------------------------------------------------------------------- naive
+# version
 
 
 def rows_of(chunks, columns=None):
     """All rows, from a reading."""
     parts = list(chunks.read(columns))
-    return np.concatenate([part.toarray() if sp.issparse(part) else part for part in parts])
+    return np.concatenate(
+        [part.toarray() if sp.issparse(part) else part for part in parts]
+    )
 
 
 HOMES = {
@@ -59,7 +62,7 @@ def csr_arrays(X):
     return matrix.data, matrix.indices, matrix.indptr
 
 
-# ------------------------------------------------------------------------------------- moments
+# ------------------------------------------------------------------------------ moments
 
 
 @pytest.mark.parametrize("home", HOMES)
@@ -73,9 +76,13 @@ def csr_arrays(X):
     share=st.sampled_from([0.0, 0.3, 1.0]),
     weights=st.sampled_from(["none", "uneven", "zeros"]),
 )
-def test_summary_equals_plain_covariances(home, all_bytes, seed, n, d, size, dtype, share, weights):
+def test_summary_equals_plain_covariances(
+    home, all_bytes, seed, n, d, size, dtype, share, weights
+):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * rng.choice([1e-3, 1.0, 1e3], d) + rng.choice([0.0, 50.0], d)
+    X = rng.normal(size=(n, d)) * rng.choice([1e-3, 1.0, 1e3], d) + rng.choice(
+        [0.0, 50.0], d
+    )
     X = (X * (rng.random((n, d)) < 0.7)).astype(dtype)
     positive = rng.random(n) < share
     weight = None if weights == "none" else rng.choice([0.1, 1.0, 7.0], n)
@@ -83,9 +90,12 @@ def test_summary_equals_plain_covariances(home, all_bytes, seed, n, d, size, dty
         weight *= rng.random(n) < 0.5
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunked, "_ALL_BYTES", all_bytes)
-        summary = class_moments(HOMES[home](X, size), positive, weight).summary(range(d))
+        summary = class_moments(HOMES[home](X, size), positive, weight).summary(
+            range(d)
+        )
     one = np.ones(n) if weight is None else weight
-    # Sums over n rows are off by at most n·eps times their terms, whatever the dtype of X.
+    # Sums over n rows are off by at most n·eps times their terms, whatever the dtype of
+    # X.
     unit = 8 * n * EPS * np.abs(X).max(initial=0.0, axis=0).astype(np.float64)
     for number, rows in enumerate((positive, ~positive)):
         total, mean, scatter = naive_part(X[rows], one[rows])
@@ -94,7 +104,10 @@ def test_summary_equals_plain_covariances(home, all_bytes, seed, n, d, size, dty
         limit += limit.T
         assert summary.sums.weight[number] == pytest.approx(total)
         assert (np.abs(summary.sums.mean[number] - mean) <= unit).all()
-        assert (np.abs(summary.sums.scatter[number] - scatter.diagonal()) <= limit.diagonal()).all()
+        assert (
+            np.abs(summary.sums.scatter[number] - scatter.diagonal())
+            <= limit.diagonal()
+        ).all()
         assert (np.abs(summary.sums.cross[number] - scatter) <= limit).all()
 
 
@@ -112,7 +125,8 @@ def test_float32_rows_give_moments_in_double_precision():
 def test_parts_are_merged_as_if_read_alone(home, readings):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 5)) * (rng.random((200, 5)) < 0.5)
-    # A column that varies in part 2 only: elsewhere it must have no variance and no difference.
+    # A column that varies in part 2 only: elsewhere it must have no variance and no
+    # difference.
     part = rng.integers(-1, 3, 200).astype(np.int16)
     X[:, 3] = np.where(part == 2, rng.normal(size=200), 0.1)
     positive = rng.random(200) < 0.4
@@ -144,7 +158,13 @@ def test_columns_are_gathered_once(monkeypatch):
     chunks = ArrayChunks(X, chunk_bytes=500)
     moments = chunked_moments(chunks, positive)
     expected = class_moments(X, positive)
-    for columns, readings in [([4, 1], 2), ([1], 2), ([4, 1, 4], 2), ([4, 0], 3), ([], 3)]:
+    for columns, readings in [
+        ([4, 1], 2),
+        ([1], 2),
+        ([4, 1, 4], 2),
+        ([4, 0], 3),
+        ([], 3),
+    ]:
         assert_allclose(moments.columns(columns), expected.columns(columns), atol=1e-13)
         assert chunks.n_passes == readings
 
@@ -156,9 +176,16 @@ def test_solvers_are_told_what_is_missing_of_h(monkeypatch, sparse):
     X, positive = rng.normal(size=(100, 30)), np.arange(100) % 3 == 0
     X[rng.random(X.shape) < 0.5] = 0.0
     parts = (np.arange(100) % 2).astype(np.int16)
-    chunks = chunks_in_memory(sp.csr_array(X)) if sparse else ArrayChunks(X, chunk_bytes=5000)
+    chunks = (
+        chunks_in_memory(sp.csr_array(X))
+        if sparse
+        else ArrayChunks(X, chunk_bytes=5000)
+    )
     gathered = GatheredMoments(chunks, positive, [Partition(parts, 2)])
-    moments, expected = TrainingMoments(gathered, [0, 1], solver=True), class_moments(X, positive)
+    moments, expected = (
+        TrainingMoments(gathered, [0, 1], solver=True),
+        class_moments(X, positive),
+    )
     some, others = np.array([2, 7, 5]), np.array([5, 11])
     with pytest.raises(NotGathered) as asked:
         moments.block(some, others)
@@ -167,13 +194,17 @@ def test_solvers_are_told_what_is_missing_of_h(monkeypatch, sparse):
     assert asked.value.source is gathered
     gathered.gather()
     assert chunks.n_passes == 2
-    assert_allclose(moments.block(some, others), expected.block(some, others), atol=1e-13)
+    assert_allclose(
+        moments.block(some, others), expected.block(some, others), atol=1e-13
+    )
     assert_allclose(moments.columns([9, 3]), expected.columns([9, 3]), atol=1e-13)
     # The block grows by further columns.
     gathered.ask(block=[0, 2])
     gathered.gather()
     wider = np.array([0, 11, 2])
-    assert_allclose(moments.block(wider, wider), expected.block(wider, wider), atol=1e-13)
+    assert_allclose(
+        moments.block(wider, wider), expected.block(wider, wider), atol=1e-13
+    )
 
 
 @given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 8))
@@ -183,11 +214,14 @@ def test_loss_of_moments_is_that_of_rows(seed, d):
     w = rng.normal(size=d) * (rng.random(d) < 0.6)
     differences = X[positive][:, None, :] - X[~positive][None, :, :]
     expected = np.mean((1 - differences @ w) ** 2)
-    for moments in (class_moments(X, positive), chunked_moments(chunks_in_memory(X), positive)):
+    for moments in (
+        class_moments(X, positive),
+        chunked_moments(chunks_in_memory(X), positive),
+    ):
         assert moments.loss(w) == pytest.approx(expected, rel=1e-12)
 
 
-# --------------------------------------------------------------------------------------- homes
+# -------------------------------------------------------------------------------- homes
 
 
 @pytest.fixture
@@ -225,7 +259,9 @@ def write(table, folder, kind):
         return folder / "t.arrow", "y"
     if kind == "folder of parquet":
         for number, (low, high) in enumerate([(0, 50), (50, 50), (50, 101)]):
-            pq.write_table(columnar(table).slice(low, high - low), folder / f"{number}.parquet")
+            pq.write_table(
+                columnar(table).slice(low, high - low), folder / f"{number}.parquet"
+            )
         return folder, "y"
     if kind == "dataset":
         return ds.dataset(columnar(table)), "y"
@@ -290,7 +326,9 @@ def test_every_home_gives_the_rows_it_holds(table, tmp_path, kind):
 def test_moments_of_every_home(table, tmp_path, kind):
     X, y = table
     source, _ = write(table, tmp_path, kind)
-    opened = open_table(source, leave_out=["y"] if kind in KINDS[2:7] else [], chunk_bytes=1000)
+    opened = open_table(
+        source, leave_out=["y"] if kind in KINDS[2:7] else [], chunk_bytes=1000
+    )
     moments = class_moments(opened, y == "ill").summary(range(7))
     expected = class_moments(X, y == "ill").summary(range(7))
     assert_allclose(moments.columns(range(7)), expected.columns(range(7)), atol=1e-13)
@@ -318,7 +356,8 @@ def test_nulls_are_named(table, column):
         data = data.set_column(2, "g2", pa.array(numbers))
     opened = open_table(ds.dataset(data), "y", chunk_bytes=500)
     with pytest.raises(
-        NotFiniteError, match=rf"NaN: first at row 66, column {2 if column == 'g2' else 7}"
+        NotFiniteError,
+        match=rf"NaN: first at row 66, column {2 if column == 'g2' else 7}",
     ):
         chunked_moments(opened, opened.target() == "ill")
 
@@ -382,10 +421,12 @@ def test_tables_in_memory_are_no_chunks(table):
     assert mapped_chunks(X) is None
 
 
-# --------------------------------------------------------------------------------- memory maps
+# -------------------------------------------------------------------------- memory maps
 
 
-def test_large_memory_maps_and_their_views_are_read_in_chunks(table, tmp_path, monkeypatch):
+def test_large_memory_maps_and_their_views_are_read_in_chunks(
+    table, tmp_path, monkeypatch
+):
     np.save(tmp_path / "X.npy", table[0])
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     assert mapped_chunks(mapped) is None  # small enough to be treated as in memory
@@ -421,7 +462,10 @@ def test_pages_do_not_stay_resident(tmp_path):
 def file_pages():
     """Bytes of mapped files in this process's memory."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("RssFile")).split()[1]) * 1024
+    return (
+        int(next(line for line in lines if line.startswith("RssFile")).split()[1])
+        * 1024
+    )
 
 
 def test_chunks_pickle_with_a_reading_open(table, tmp_path):

@@ -19,7 +19,8 @@ from sparseauc.moments.cells import CellSums
 STORAGES = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sp.csr_array}
 EPS = np.finfo(np.float64).eps
 
-# ------------------------------------------------------------------------------- naive version
+# ------------------------------------------------------------------------------- naive
+# version
 
 
 def naive_h(X, positive, weight):
@@ -34,12 +35,13 @@ def naive_h(X, positive, weight):
 def limits(X, weight, rows, n_rows=None, eps_cross=EPS):
     """Rounding that the moments of the class ``rows`` may show: means, scatters, cross products.
 
-    With R = max|x| over a column and D = max|x − mean| within the class, a sum over n rows is off
-    by at most n·eps times the size of its terms. So means are known to n·eps·R (R of both classes,
-    as dense sums are taken about the first row of either), each x − mean to that, and
-    Σ w (x_c − mean_c)(x_j − mean_j) to W n eps (R_c D_j + R_j D_c) plus the square of the former.
-    Cross products of a dense float32 table are computed in float32 (``eps_cross``). Four such
-    sums (mean, drift, products, merging) make the factor: at n = 40, 160 eps.
+    With R = max|x| over a column and D = max|x − mean| within the class, a sum over n
+    rows is off by at most n·eps times the size of its terms. So means are known to
+    n·eps·R (R of both classes, as dense sums are taken about the first row of either),
+    each x − mean to that, and Σ w (x_c − mean_c)(x_j − mean_j) to W n eps (R_c D_j +
+    R_j D_c) plus the square of the former. Cross products of a dense float32 table are
+    computed in float32 (``eps_cross``). Four such sums (mean, drift, products, merging)
+    make the factor: at n = 40, 160 eps.
     """
     X = X.astype(np.float64)
     size = np.abs(X[weight > 0]).max(axis=0, initial=0.0)
@@ -52,7 +54,8 @@ def limits(X, weight, rows, n_rows=None, eps_cross=EPS):
     return (
         unit * size,
         total * (2 * unit * size * spread + (unit * size) ** 2),
-        total * (unit_cross * (cross + cross.T) + unit_cross * unit * np.outer(size, size)),
+        total
+        * (unit_cross * (cross + cross.T) + unit_cross * unit * np.outer(size, size)),
     )
 
 
@@ -69,19 +72,24 @@ def cells_of(summary):
     return [CellSums(*parts) for parts in zip(*arrays, strict=True)]
 
 
-def assert_summary_equals_rows(summary, X, positive, weight, n_rows=None, eps_cross=EPS):
+def assert_summary_equals_rows(
+    summary, X, positive, weight, n_rows=None, eps_cross=EPS
+):
     """Compare every number of ``summary`` with the naive moments of the rows."""
     columns = summary.column_index
     for part, rows in zip(cells_of(summary), (positive, ~positive), strict=True):
         total, mean, scatter = naive_part(X[rows], weight[rows])
-        limit_mean, limit_scatter, limit_cross = limits(X, weight, rows, n_rows, eps_cross)
+        limit_mean, limit_scatter, limit_cross = limits(
+            X, weight, rows, n_rows, eps_cross
+        )
         assert_allclose(part.weight, float(total), rtol=len(X) * EPS)
         assert_within(part.mean, mean, limit_mean)
         assert_within(part.scatter, scatter.diagonal(), limit_scatter)
         assert_within(part.cross, scatter[columns], limit_cross[columns])
 
 
-# -------------------------------------------------------------------------------- drawn tables
+# -------------------------------------------------------------------------------- drawn
+# tables
 
 
 @st.composite
@@ -92,7 +100,9 @@ def tables(draw, min_rows=1, dtypes=(np.float64,), both_classes=False):
     X = rng.normal(size=(n, d))
     X *= rng.random((n, d)) < draw(st.sampled_from([1.0, 0.3]))
     for j in range(d):
-        kind = draw(st.sampled_from(["plain", "offset", "constant", "zero", "copy", "count"]))
+        kind = draw(
+            st.sampled_from(["plain", "offset", "constant", "zero", "copy", "count"])
+        )
         if kind == "offset":
             X[:, j] += draw(st.sampled_from([1.0, -1e3, 1e6]))
         elif kind == "constant":
@@ -103,7 +113,9 @@ def tables(draw, min_rows=1, dtypes=(np.float64,), both_classes=False):
             X[:, j] = X[:, 0]
         elif kind == "count":
             X[:, j] = rng.integers(0, 3, n)
-    X *= 10.0 ** np.array(draw(st.lists(st.sampled_from([0, 0, 0, -6, 6]), min_size=d, max_size=d)))
+    X *= 10.0 ** np.array(
+        draw(st.lists(st.sampled_from([0, 0, 0, -6, 6]), min_size=d, max_size=d))
+    )
     if draw(st.booleans()):
         X = X[rng.integers(0, n, n)]
     positive = rng.random(n) < draw(st.sampled_from([0.0, 0.1, 0.5, 1.0]))
@@ -118,13 +130,15 @@ def tables(draw, min_rows=1, dtypes=(np.float64,), both_classes=False):
 
 
 def summarise(X, positive, weight, storage="C"):
-    return class_moments(STORAGES[storage](X), positive, weight).summary(range(X.shape[1]))
+    return class_moments(STORAGES[storage](X), positive, weight).summary(
+        range(X.shape[1])
+    )
 
 
 quick = settings(max_examples=150, deadline=None)
 
 
-# ------------------------------------------------------------------------------------- numbers
+# ------------------------------------------------------------------------------ numbers
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -134,13 +148,20 @@ def test_summary_equals_plain_covariances(storage, table):
     X, positive, weight = table
     eps_cross = EPS if storage == "CSR" else np.finfo(X.dtype).eps
     assert_summary_equals_rows(
-        summarise(X, positive, weight, storage), X, positive, weight, eps_cross=eps_cross
+        summarise(X, positive, weight, storage),
+        X,
+        positive,
+        weight,
+        eps_cross=eps_cross,
     )
 
 
 @pytest.mark.parametrize("storage", STORAGES)
 @quick
-@given(table=tables(min_rows=2, both_classes=True, dtypes=(np.float64, np.float32)), data=st.data())
+@given(
+    table=tables(min_rows=2, both_classes=True, dtypes=(np.float64, np.float32)),
+    data=st.data(),
+)
 def test_columns_of_h_equal_the_formula(storage, table, data):
     X, positive, weight = table
     d = X.shape[1]
@@ -177,7 +198,9 @@ def test_a_row_of_weight_zero_is_no_row(storage, table):
     without = class_moments(STORAGES[storage](X[kept]), positive[kept], weight[kept])
     assert_array_equal(with_them.varies, without.varies)
     assert_allclose(with_them.weights, without.weights, rtol=1e-14)
-    assert_summary_equals_rows(with_them.summary(range(X.shape[1])), X, positive, weight)
+    assert_summary_equals_rows(
+        with_them.summary(range(X.shape[1])), X, positive, weight
+    )
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -185,9 +208,13 @@ def test_a_repeated_row_is_a_row_of_weight_two(storage):
     rng = np.random.default_rng(0)
     X, positive = rng.normal(size=(12, 3)) + 1, np.arange(12) % 3 == 0
     times = rng.integers(0, 4, 12)
-    repeated = summarise(np.repeat(X, times, axis=0), np.repeat(positive, times), None, storage)
+    repeated = summarise(
+        np.repeat(X, times, axis=0), np.repeat(positive, times), None, storage
+    )
     assert repeated.weights == (times[positive].sum(), times[~positive].sum())
-    assert_summary_equals_rows(repeated, X, positive, times.astype(float), n_rows=times.sum())
+    assert_summary_equals_rows(
+        repeated, X, positive, times.astype(float), n_rows=times.sum()
+    )
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -247,7 +274,7 @@ def test_entries_stored_twice_are_summed_and_the_matrix_is_left_alone():
     assert X.nnz == 4
 
 
-# ------------------------------------------------------------------------------ constant columns
+# --------------------------------------------------------------------- constant columns
 
 CONSTANTS = {
     "varies": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0],
@@ -282,7 +309,8 @@ def test_varies_flags_exactly_the_constant_columns(storage, weight, dtype):
     positive = np.arange(7) < 3
     moments = class_moments(table, positive, weight)
     assert_array_equal(moments.varies, expected)
-    # Nothing is left of a constant column: rounding there would look like a perfect marker.
+    # Nothing is left of a constant column: rounding there would look like a perfect
+    # marker.
     constant = np.flatnonzero(~moments.varies)
     assert not moments.delta[constant].any()
     assert not moments.diagonal[constant].any()
@@ -291,7 +319,9 @@ def test_varies_flags_exactly_the_constant_columns(storage, weight, dtype):
 
 @pytest.mark.parametrize("storage", STORAGES)
 def test_a_column_that_only_varies_in_rows_of_weight_zero_is_constant(storage):
-    X = np.array([[7.0, 0.0], [0.1, 0.0], [0.1, 0.0], [0.1, 0.0], [0.1, 9.0], [0.1, 0.0]])
+    X = np.array(
+        [[7.0, 0.0], [0.1, 0.0], [0.1, 0.0], [0.1, 0.0], [0.1, 9.0], [0.1, 0.0]]
+    )
     weight = np.array([0.0, 0.3, 0.1, 0.7, 0.0, 0.3])
     moments = class_moments(STORAGES[storage](X), [1, 1, 1, 0, 0, 0], weight)
     assert not moments.varies.any()
@@ -299,7 +329,7 @@ def test_a_column_that_only_varies_in_rows_of_weight_zero_is_constant(storage):
     assert not moments.diagonal.any()
 
 
-# ------------------------------------------------------------------------------------------ merge
+# -------------------------------------------------------------------------------- merge
 
 
 @st.composite
@@ -320,10 +350,14 @@ def test_chunks_merged_in_any_order_equal_the_whole(split, data):
     X, positive, weight, chunk = split
     names = data.draw(st.permutations(list(np.unique(chunk))))
     storages = data.draw(
-        st.lists(st.sampled_from(list(STORAGES)), min_size=len(names), max_size=len(names))
+        st.lists(
+            st.sampled_from(list(STORAGES)), min_size=len(names), max_size=len(names)
+        )
     )
     parts = [
-        summarise(X[chunk == name], positive[chunk == name], weight[chunk == name], storage)
+        summarise(
+            X[chunk == name], positive[chunk == name], weight[chunk == name], storage
+        )
         for name, storage in zip(names, storages, strict=True)
     ]
     assert_summary_equals_rows(ClassMoments.merge(iter(parts)), X, positive, weight)
@@ -337,7 +371,8 @@ def test_moments_of_rows_are_added_as_they_are(storage):
     rng = np.random.default_rng(0)
     X, positive = rng.normal(size=(60, 4)) + 5, np.arange(60) % 3 == 0
     first, rest = (
-        class_moments(STORAGES[storage](X[r]), positive[r]) for r in (np.s_[:20], np.s_[20:])
+        class_moments(STORAGES[storage](X[r]), positive[r])
+        for r in (np.s_[:20], np.s_[20:])
     )
     both = first + rest
     assert isinstance(both, ClassMoments)
@@ -349,9 +384,14 @@ def test_moments_of_rows_are_added_as_they_are(storage):
 def test_all_of_h_of_many_columns_is_not_summarised():
     X = sp.random_array((40, 20_000), density=1e-3, format="csr", rng=0)
     moments = class_moments(X, np.arange(40) % 2)
-    with pytest.raises(ValueError, match=r"name those to take along in summary\(columns\)"):
+    with pytest.raises(
+        ValueError, match=r"name those to take along in summary\(columns\)"
+    ):
         moments + moments
-    assert (moments.summary([3, 5]) + moments.summary([3, 5])).columns([5]).shape == (20_000, 1)
+    assert (moments.summary([3, 5]) + moments.summary([3, 5])).columns([5]).shape == (
+        20_000,
+        1,
+    )
 
 
 def test_nothing_cannot_be_merged():
@@ -396,7 +436,7 @@ def test_different_tables_do_not_combine():
         summary + other_columns
 
 
-# ---------------------------------------------------------------------------------------- columns
+# ------------------------------------------------------------------------------ columns
 
 
 def test_columns_that_were_not_taken_along():
@@ -406,7 +446,9 @@ def test_columns_that_were_not_taken_along():
     assert_array_equal(summary.column_index, [1, 4])
     assert_array_equal(summary.columns([4, 1])[:, ::-1], summary.columns([1, 4]))
     for missing in (0, 2, 5):
-        with pytest.raises(KeyError, match=f"column {missing} of H was not taken along"):
+        with pytest.raises(
+            KeyError, match=f"column {missing} of H was not taken along"
+        ):
             summary.columns([1, missing])
     assert summary.columns([]).shape == (6, 0)
     # A summary of a summary keeps what is named.
@@ -416,16 +458,20 @@ def test_columns_that_were_not_taken_along():
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("columns", [[6], [-1], [0, 99], [0.0], [True, False], [[0, 1]], 3, "a"])
+@pytest.mark.parametrize(
+    "columns", [[6], [-1], [0, 99], [0.0], [True, False], [[0, 1]], 3, "a"]
+)
 def test_columns_that_do_not_exist(storage, columns):
     moments = class_moments(STORAGES[storage](np.eye(6)), np.arange(6) % 2)
     named = "|column (6|-1|99) does not exist: there are 6"
     for ask in (moments.columns, moments.summary, moments.summary([0]).columns):
-        with pytest.raises(ValueError, match="one-dimensional array of column numbers" + named):
+        with pytest.raises(
+            ValueError, match="one-dimensional array of column numbers" + named
+        ):
             ask(columns)
 
 
-# ------------------------------------------------------------------------------------------ files
+# -------------------------------------------------------------------------------- files
 
 
 @pytest.fixture
@@ -436,9 +482,15 @@ def summary():
 
 
 def stored_arrays(summary, **changes):
-    arrays = {"format": 2, "column_index": summary.column_index, "shares": summary.shares}
+    arrays = {
+        "format": 2,
+        "column_index": summary.column_index,
+        "shares": summary.shares,
+    }
     arrays |= vars(summary.sums)
-    return {name: array for name, array in (arrays | changes).items() if array is not None}
+    return {
+        name: array for name, array in (arrays | changes).items() if array is not None
+    }
 
 
 def assert_identical(a, b):
@@ -474,10 +526,14 @@ def test_a_saved_file_is_as_readable_as_any_other(summary, tmp_path):
     # Summaries are made to be handed on; temporary files are private by default.
     (tmp_path / "any").touch()
     summary.save(tmp_path / "moments.npz")
-    assert (tmp_path / "moments.npz").stat().st_mode == (tmp_path / "any").stat().st_mode
+    assert (tmp_path / "moments.npz").stat().st_mode == (
+        tmp_path / "any"
+    ).stat().st_mode
 
 
-@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "disk full"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "failure", [OSError(errno.ENOSPC, "disk full"), KeyboardInterrupt()]
+)
 def test_a_failing_save_leaves_the_old_file(summary, tmp_path, monkeypatch, failure):
     path = tmp_path / "moments.npz"
     summary.save(path)
@@ -546,7 +602,10 @@ def test_a_damaged_number_is_refused(summary, tmp_path):
         ({"column_index": np.array([3, 0])}, "do not fit"),
         ({"column_index": np.array([0, 5])}, "column 5 does not exist"),
         ({"column_index": np.array([-1, 3])}, "column -1 does not exist"),
-        ({"column_index": np.array([0.0, 3.0])}, "one-dimensional array of column numbers"),
+        (
+            {"column_index": np.array([0.0, 3.0])},
+            "one-dimensional array of column numbers",
+        ),
         ({"mean": np.array([["a"] * 5] * 2)}, "do not fit"),
         ({"mean": np.array([[None] * 5] * 2)}, "pickle"),
     ],
@@ -554,9 +613,13 @@ def test_a_damaged_number_is_refused(summary, tmp_path):
 def test_an_inconsistent_file_is_refused(summary, tmp_path, changes, reason):
     path = tmp_path / "moments.npz"
     np.savez(path, **stored_arrays(summary))
-    assert_identical(summary, ClassMoments.load(path))  # the test writes what `save` writes
+    assert_identical(
+        summary, ClassMoments.load(path)
+    )  # the test writes what `save` writes
     np.savez(path, **stored_arrays(summary, **changes))
-    with pytest.raises(ValueError, match=rf"moments\.npz does not hold class moments.*{reason}"):
+    with pytest.raises(
+        ValueError, match=rf"moments\.npz does not hold class moments.*{reason}"
+    ):
         ClassMoments.load(path)
 
 
@@ -579,7 +642,7 @@ def test_another_file_is_refused(summary, tmp_path, kind):
         ClassMoments.load(path)
 
 
-# ------------------------------------------------------------------------------------------ errors
+# ------------------------------------------------------------------------------- errors
 
 X6 = np.arange(12.0).reshape(6, 2)
 Y6 = np.array([0, 1, 0, 1, 0, 1])
@@ -589,17 +652,32 @@ Y6 = np.array([0, 1, 0, 1, 0, 1])
     ("X", "y", "weight", "message"),
     [
         (X6, ["a", "b"] * 3, None, "for text labels pass y == label"),
-        (X6, np.array(["a", "b"] * 3, dtype=object), None, "for text labels pass y == label"),
+        (
+            X6,
+            np.array(["a", "b"] * 3, dtype=object),
+            None,
+            "for text labels pass y == label",
+        ),
         (X6, Y6[:5], None, r"X has 6 rows but y has shape \(5,\)"),
         (X6, Y6[:, None], None, r"X has 6 rows but y has shape \(6, 1\)"),
         (X6, [0, 1, 0, np.nan, 0, 1], None, "y has NaN at row 3"),
         (X6, Y6, np.ones(7), "sample_weight has 7 rows, the labels 6"),
-        (X6, Y6, [1, 1, 1, 1, -0.5, -1], r"sample_weight is -0\.5 in row 4: give 0 or more"),
+        (
+            X6,
+            Y6,
+            [1, 1, 1, 1, -0.5, -1],
+            r"sample_weight is -0\.5 in row 4: give 0 or more",
+        ),
         (X6, Y6, [1, 1, np.nan, 1, 1, 1], "sample_weight is nan in row 2"),
         (X6, Y6, [1, np.inf, 1, 1, 1, 1], "sample_weight is inf in row 1"),
         (X6.astype(int), Y6, None, "X must be float32 or float64, got int64"),
         (X6.astype(np.float16), Y6, None, "got float16"),
-        (sp.csr_array(X6.astype(int)), Y6, None, "X must be float32 or float64, got int64"),
+        (
+            sp.csr_array(X6.astype(int)),
+            Y6,
+            None,
+            "X must be float32 or float64, got int64",
+        ),
         (X6[0], Y6[:2], None, r"X must have rows and columns, got shape \(2,\)"),
         (X6[:0], Y6[:0], None, r"X must have rows and columns, got shape \(0, 2\)"),
         (X6[:, :0], Y6, None, r"X must have rows and columns, got shape \(6, 0\)"),
@@ -610,14 +688,17 @@ def test_input_is_refused_with_a_reason(X, y, weight, message):
         class_moments(X, y, weight)
 
 
-@pytest.mark.parametrize("y", [Y6, Y6.astype(bool), Y6 * 2.0 - 1, (Y6 * 2 - 1).tolist()])
+@pytest.mark.parametrize(
+    "y", [Y6, Y6.astype(bool), Y6 * 2.0 - 1, (Y6 * 2 - 1).tolist()]
+)
 def test_labels_are_positive_where_greater_than_zero(y):
     moments = class_moments(X6, y)
     assert_array_equal(moments.means, [X6[1::2].mean(axis=0), X6[::2].mean(axis=0)])
 
 
 def test_nothing_of_the_size_of_a_sparse_table_is_made():
-    # 10 000 × 20 000 doubles would be 1.6 GB; nothing here takes more than a few columns of it.
+    # 10 000 × 20 000 doubles would be 1.6 GB; nothing here takes more than a few
+    # columns of it.
     X = sp.random_array((10_000, 20_000), density=1e-4, format="csr", rng=0)
     moments = class_moments(X, np.arange(10_000) % 2)
     assert moments.columns([5, 7]).shape == (20_000, 2)

@@ -29,7 +29,9 @@ CPU = torch.device("cpu")
 )
 def test_moments_equal_those_of_arrays(seed, n, d, rows, weighted, single):
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-3, 4, d) + 100 * rng.standard_normal(d)
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(
+        -3, 4, d
+    ) + 100 * rng.standard_normal(d)
     X[:, rng.integers(d)] = 3.7  # a constant column
     X = X.astype(np.float32 if single else np.float64)
     positive = np.arange(n) % 2 == 0
@@ -61,13 +63,17 @@ def test_classifiers_equal_those_in_memory(outbreak, dtype):
         expected = model.fit(X.astype(np.float64), y)
         coef, support = expected.coef_, expected.get_support()
         for fitted in (
-            type(model)(**model.get_params()).fit(torch.from_numpy(X), torch.from_numpy(y)),
+            type(model)(**model.get_params()).fit(
+                torch.from_numpy(X), torch.from_numpy(y)
+            ),
             type(model)(**{**model.get_params(), "device": "cpu"}).fit(X, y),
         ):
             assert_array_equal(fitted.get_support(), support)
             # Coefficients come back in the precision of X.
             assert fitted.coef_.dtype == dtype
-            assert_allclose(fitted.coef_, coef, rtol=1e-8 if dtype == np.float64 else 1e-6)
+            assert_allclose(
+                fitted.coef_, coef, rtol=1e-8 if dtype == np.float64 else 1e-6
+            )
             assert_allclose(
                 fitted.decision_function(torch.from_numpy(X)), fitted.decision_function(X),
                 rtol=1e-5, atol=1e-6,
@@ -76,9 +82,9 @@ def test_classifiers_equal_those_in_memory(outbreak, dtype):
 
 def test_names_of_columns_are_kept(outbreak):
     X = pd.DataFrame(outbreak.X[:, :50], columns=[f"gene {j}" for j in range(50)])
-    model = SparseAUCClassifier(k=3, device="cpu", limits=Limits(always_include=["gene 7"])).fit(
-        X, outbreak.y
-    )
+    model = SparseAUCClassifier(
+        k=3, device="cpu", limits=Limits(always_include=["gene 7"])
+    ).fit(X, outbreak.y)
     assert "gene 7" in model.get_feature_names_out()
 
 
@@ -88,7 +94,9 @@ def test_streamed_rows_give_the_same(outbreak):
     streamed = DeviceChunks(X, CPU, chunk_bytes=2**18, streamed=True)
     assert len(streamed.sizes) > 5
     found = chunked_moments(streamed, positive).delta
-    assert_allclose(found, resident.delta, rtol=1e-12, atol=1e-14)  # entries are about 1
+    assert_allclose(
+        found, resident.delta, rtol=1e-12, atol=1e-14
+    )  # entries are about 1
 
 
 def test_bad_input_is_named(outbreak, tmp_path):
@@ -102,7 +110,9 @@ def test_bad_input_is_named(outbreak, tmp_path):
         SparseAUCClassifier(k=2, device="cpu").fit(sp.csr_array(outbreak.X[:100]), y)
     np.save(tmp_path / "X.npy", outbreak.X[:100])
     with pytest.raises(ValueError, match="rows in memory"):
-        SparseAUCClassifier(k=2, device="cpu").fit(open_table(tmp_path / "X.npy", target=y))
+        SparseAUCClassifier(k=2, device="cpu").fit(
+            open_table(tmp_path / "X.npy", target=y)
+        )
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match="finds no GPU"):
             SparseAUCClassifier(k=2, device="cuda").fit(outbreak.X[:100], y)

@@ -13,7 +13,8 @@ from sparseauc.moments.base import StandardisedGram
 
 STORAGES = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sp.csr_array}
 
-# ------------------------------------------------------------------------------- naive version
+# ------------------------------------------------------------------------------- naive
+# version
 
 
 def naive_standardised(X, positive, weight):
@@ -40,7 +41,7 @@ def table(seed, n, d, density=1.0, weighted=False):
     return X, positive, weight
 
 
-# ------------------------------------------------------------------------------------ equality
+# ----------------------------------------------------------------------------- equality
 
 
 @given(
@@ -54,7 +55,9 @@ def table(seed, n, d, density=1.0, weighted=False):
 def test_equals_h_of_standardised_columns(seed, n, d, density, weighted, storage):
     X, positive, weight = table(seed, n, d, density, weighted)
     delta, h, scale = naive_standardised(X, positive, weight)
-    moments = class_moments(STORAGES[storage](X), positive, weight if weighted else None)
+    moments = class_moments(
+        STORAGES[storage](X), positive, weight if weighted else None
+    )
     actual = StandardisedGram(moments)
     assert_allclose(actual.scale, scale, rtol=1e-10)
     assert_allclose(actual.delta, delta, atol=1e-10)
@@ -94,7 +97,9 @@ def test_a_block_is_part_of_the_rows(seed, storage):
     actual = StandardisedGram(class_moments(STORAGES[storage](X), positive, weight))
     rng = np.random.default_rng(seed)
     some, others = (rng.permutation(12)[: rng.integers(1, 12)] for _ in range(2))
-    assert_allclose(actual.block(some, others), actual.rows(some)[:, others], atol=1e-10)
+    assert_allclose(
+        actual.block(some, others), actual.rows(some)[:, others], atol=1e-10
+    )
     assert_allclose(actual.block(some, some), actual.rows(some)[:, some], atol=1e-10)
 
 

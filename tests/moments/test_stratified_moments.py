@@ -22,7 +22,9 @@ def naive_loss(X, positive, strata, w, weight=None, weighting="pairs"):
         for i in np.flatnonzero((strata == stratum) & positive):
             for j in np.flatnonzero((strata == stratum) & ~positive):
                 pair = weight[i] * weight[j]
-                loss += pair * (1.0 - w @ (X[i].astype(float) - X[j].astype(float))) ** 2
+                loss += (
+                    pair * (1.0 - w @ (X[i].astype(float) - X[j].astype(float))) ** 2
+                )
                 pairs += pair
         if pairs > 0:
             share = pairs if weighting == "pairs" else 1.0
@@ -93,11 +95,15 @@ def test_the_loss_is_the_sum_over_pairs_within_strata(problem):
             for unit_vector in (*np.eye(d), *-np.eye(d))
         ]
         exact = (np.array(reference[:d]) - reference[d:]) / 4
-        assert (np.abs(moments.delta - exact) <= unit * magnitude + 1e-12 * np.abs(exact)).all()
+        assert (
+            np.abs(moments.delta - exact) <= unit * magnitude + 1e-12 * np.abs(exact)
+        ).all()
         assert (
             moments.deviations
             == pytest.approx(
-                next(homes(X, positive, strata, weight))[1].deviations, rel=1e-9, abs=1e-9
+                next(homes(X, positive, strata, weight))[1].deviations,
+                rel=1e-9,
+                abs=1e-9,
             )
             or weighting == "equal"
         )
@@ -118,14 +124,18 @@ def test_training_folds_merged_are_those_computed_alone(problem, n_folds):
         if not len(divided.take(rows).with_both_classes(positive[rows])):
             continue
         alone = moments_of(X, positive, inside, divided)
-        merged = TrainingMoments(gathered, [other for other in range(n_folds) if other != own])
+        merged = TrainingMoments(
+            gathered, [other for other in range(n_folds) if other != own]
+        )
         assert merged.shares == pytest.approx(alone.shares)
         H = alone.columns(range(X.shape[1]))
         np.testing.assert_allclose(merged.delta, alone.delta, atol=1e-9)
         np.testing.assert_allclose(
             merged.columns(range(X.shape[1])), H, atol=1e-10 * (1 + np.abs(H).max())
         )
-        np.testing.assert_allclose(merged.deviations, alone.deviations, rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(
+            merged.deviations, alone.deviations, rtol=1e-8, atol=1e-12
+        )
 
 
 def test_shifts_of_strata_cost_no_digits():
@@ -137,10 +147,14 @@ def test_shifts_of_strata_cost_no_digits():
     far = (X + 1e5 * rng.normal(size=(4, d))[strata]).astype(np.float64)
     for table in (far, sp.csr_array(far)):
         moved = class_moments(table, positive, strata=strata)
-        np.testing.assert_allclose(moved.columns(range(d)), near.columns(range(d)), rtol=1e-4)
+        np.testing.assert_allclose(
+            moved.columns(range(d)), near.columns(range(d)), rtol=1e-4
+        )
     single = class_moments((X + 100 * np.arange(4)[strata, None]).astype(np.float32),
                            positive, strata=strata)  # fmt: skip
-    np.testing.assert_allclose(single.columns(range(d)), near.columns(range(d)), atol=3e-4)
+    np.testing.assert_allclose(
+        single.columns(range(d)), near.columns(range(d)), atol=3e-4
+    )
 
 
 def test_a_column_constant_within_strata_is_never_worth_choosing():
@@ -148,7 +162,9 @@ def test_a_column_constant_within_strata_is_never_worth_choosing():
     n = 300
     strata = rng.integers(5, size=n)
     positive = rng.random(n) < np.linspace(0.1, 0.9, 5)[strata]
-    X = np.column_stack([rng.normal(size=n), 0.1 + 0.3 * strata, strata == 2, np.full(n, 1 / 3)])
+    X = np.column_stack(
+        [rng.normal(size=n), 0.1 + 0.3 * strata, strata == 2, np.full(n, 1 / 3)]
+    )
     for table in (X, sp.csr_array(X)):
         moments = class_moments(table, positive, strata=strata)
         assert moments.varies.tolist() == [True, False, False, False]

@@ -17,7 +17,9 @@ from sparseauc.selection.table import column_table, near_copies
 
 @pytest.fixture(scope="module")
 def outbreak():
-    data = make_outbreak(n=300, d=10, k=3, mu=1.0, r=0.3, correlation=0.5, random_state=0)
+    data = make_outbreak(
+        n=300, d=10, k=3, mu=1.0, r=0.3, correlation=0.5, random_state=0
+    )
     # Columns on other scales, and one turned round.
     data.X[:] *= 10.0 ** np.arange(-5, 5)
     data.X[:, data.support[0]] *= -1
@@ -58,7 +60,9 @@ def test_sorted_by_rank(outbreak, model):
 def test_frequency_of_a_stability_selection(outbreak, model):
     stability = stability_selection(*outbreak, 4, n_pairs=3, random_state=0)
     table = column_table(model, *outbreak, stability=stability)
-    np.testing.assert_array_equal(table["frequency"], stability.frequency[table["column"]])
+    np.testing.assert_array_equal(
+        table["frequency"], stability.frequency[table["column"]]
+    )
 
 
 @pytest.mark.parametrize("kind", ["frame", "polars", "csr", "float32", "column-major"])
@@ -113,7 +117,9 @@ def test_bad_input(outbreak, model):
     X, y = outbreak
     with pytest.raises(NotFittedError):
         column_table(SparseAUCClassifier(), X, y)
-    with pytest.raises(ValueError, match="9 features, but SparseAUCClassifier is expecting 10"):
+    with pytest.raises(
+        ValueError, match="9 features, but SparseAUCClassifier is expecting 10"
+    ):
         column_table(model, X[:, 1:], y)
     with pytest.raises(ValueError, match="inconsistent numbers"):
         column_table(model, X, y[:-1])

@@ -42,7 +42,7 @@ def noise():
     return make_outbreak(n=160, d=12, k=0, r=0.3, random_state=1)
 
 
-# ----------------------------------------------------------------------------------- nested scores
+# ------------------------------------------------------------------------ nested scores
 
 
 def test_scores_equal_a_naive_loop(signal):
@@ -71,7 +71,8 @@ def test_scores_equal_a_naive_loop(signal):
 
 
 def test_choosing_on_all_rows_is_not_honest():
-    # Columns picked on all rows of pure noise look good in cross-validation; refitted, they do not.
+    # Columns picked on all rows of pure noise look good in cross-validation; refitted,
+    # they do not.
     X, y = make_outbreak(n=80, d=300, k=0, r=0.4, random_state=0)
     chosen = SparseAUCClassifier(k=10).fit(X, y).get_support()
     cheating = nested_scores(SparseAUCClassifier(k=10), X[:, chosen], y, random_state=0)
@@ -85,7 +86,9 @@ def test_choosing_on_all_rows_is_not_honest():
 def test_pooled_auc_is_near_that_of_the_folds(signal):
     result = nested_scores(MODEL, *signal, random_state=0)
     interval = result.interval
-    assert interval.auc == pytest.approx(result.fold_aucs.mean(), abs=interval.standard_error)
+    assert interval.auc == pytest.approx(
+        result.fold_aucs.mean(), abs=interval.standard_error
+    )
     assert 0.6 < interval.low < interval.auc < interval.high
 
 
@@ -103,7 +106,9 @@ def test_folds_of_very_different_ridges_are_pooled_on_one_scale(signal):
     X, y = signal
     folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
     raw = np.empty(y.size)
-    for alpha, (train, test) in zip(itertools.cycle([0.1, 1000.0]), folds, strict=False):
+    for alpha, (train, test) in zip(
+        itertools.cycle([0.1, 1000.0]), folds, strict=False
+    ):
         model = SparseAUCClassifier(k=3, alpha=alpha).fit(X[train], y[train])
         raw[test] = model.decision_function(X[test])
     result = nested_scores(AnyRidge(k=3), X, y, cv=folds)
@@ -133,7 +138,9 @@ def test_comparable_scores_know_no_scale_or_shift(factor, shift):
     found = comparable_scores(Given(), X, Binary(positive), train)[test]
     high, low = X[:14][positive[:14]].mean(), X[:14][~positive[:14]].mean()
     expected = (X[test, 0] - (high + low) / 2) / (high - low)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * (1 + abs(shift) / factor))
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-6, atol=1e-6 * (1 + abs(shift) / factor)
+    )
 
 
 def test_a_model_that_tells_nothing_apart_has_scores_nonetheless():
@@ -142,7 +149,9 @@ def test_a_model_that_tells_nothing_apart_has_scores_nonetheless():
             return np.full(len(X), 3.0)
 
     positive = np.arange(10) % 2 == 0
-    found = comparable_scores(Constant(), np.zeros((10, 1)), Binary(positive), np.arange(8))
+    found = comparable_scores(
+        Constant(), np.zeros((10, 1)), Binary(positive), np.arange(8)
+    )
     np.testing.assert_array_equal(found, np.zeros(10))
 
 
@@ -157,7 +166,8 @@ def test_every_row_is_tested_once(noise):
 
 def test_confidence_widens_the_interval(signal):
     narrow, wide = (
-        nested_scores(MODEL, *signal, random_state=0, confidence=c).interval for c in (0.5, 0.99)
+        nested_scores(MODEL, *signal, random_state=0, confidence=c).interval
+        for c in (0.5, 0.99)
     )
     assert wide.low < narrow.low < narrow.auc == wide.auc < narrow.high < wide.high
 
@@ -167,7 +177,9 @@ def test_groups_stay_together(signal):
     groups = np.arange(y.size) // 4
     for cv in (4, GroupKFold(4)):
         result = nested_scores(MODEL, X, y, cv=cv, groups=groups, random_state=0)
-        assert all(np.unique(result.folds[groups == g]).size == 1 for g in np.unique(groups))
+        assert all(
+            np.unique(result.folds[groups == g]).size == 1 for g in np.unique(groups)
+        )
 
 
 def test_folds_of_one_class_have_no_auc(signal):
@@ -196,7 +208,7 @@ def test_any_table_labels_and_classifier(signal):
     assert np.all((bayes.scores >= 0) & (bayes.scores <= 1))
 
 
-# -------------------------------------------------------------------------------- permutation test
+# --------------------------------------------------------------------- permutation test
 
 
 def test_permutation_equals_a_naive_loop(noise):
@@ -209,7 +221,9 @@ def test_permutation_equals_a_naive_loop(noise):
             [
                 roc_auc_score(
                     labels[test],
-                    clone(model).fit(X[train], labels[train]).decision_function(X[test]),
+                    clone(model)
+                    .fit(X[train], labels[train])
+                    .decision_function(X[test]),
                 )
                 for train, test in folds.split(X, labels)
             ]
@@ -236,7 +250,9 @@ def test_permutation_of_an_estimator_that_chooses(noise, n_jobs):
     )  # fmt: skip
     rng = np.random.RandomState(4)
     X = StandardScaler().fit_transform(X)
-    null = [clone(model).fit(X, y[rng.permutation(y.size)]).best_score_ for _ in range(5)]
+    null = [
+        clone(model).fit(X, y[rng.permutation(y.size)]).best_score_ for _ in range(5)
+    ]
     np.testing.assert_array_equal(result.null, null)
     assert result.auc == model.fit(X, y).best_score_
     assert result.pvalue == (1 + np.sum(np.array(null) >= result.auc)) / 6
@@ -249,13 +265,21 @@ def test_permutation_within_strata_equals_a_naive_loop(noise, chooses):
     sites = np.arange(y.size) % 3
     model = SparseAUCClassifierCV(ks=[1, 2], alphas=[1.0], cv=3) if chooses else MODEL
     result = permutation_test(
-        model, X, y, n_permutations=4, cv=None if chooses else 3, strata=sites, random_state=4
+        model,
+        X,
+        y,
+        n_permutations=4,
+        cv=None if chooses else 3,
+        strata=sites,
+        random_state=4,
     )
     rng, null = np.random.RandomState(4), []
     splits = None
     if not chooses:
         outcome = Binary(y == np.unique(y)[1]).within(sites)
-        splits = make_splits(3, X, outcome.positive, None, rng, n_repeats=1, strata=outcome.strata)
+        splits = make_splits(
+            3, X, outcome.positive, None, rng, n_repeats=1, strata=outcome.strata
+        )
     for _ in range(5):
         labels = y.copy()
         if null:
@@ -306,7 +330,12 @@ def test_permutation_pvalues_of_noise_are_uniform():
     y = np.arange(60) < 20
     pvalues = [
         permutation_test(
-            MODEL, rng.standard_normal((60, 4)), y, n_permutations=9, cv=2, random_state=seed
+            MODEL,
+            rng.standard_normal((60, 4)),
+            y,
+            n_permutations=9,
+            cv=2,
+            random_state=seed,
         ).pvalue
         for seed in range(12)
     ]
@@ -314,18 +343,23 @@ def test_permutation_pvalues_of_noise_are_uniform():
     assert np.mean(pvalues) == pytest.approx(0.55, abs=3 * np.sqrt(0.0825 / 12))
 
 
-# ----------------------------------------------------------------------- seeds, threads, bad input
+# ----------------------------------------------------------------------- seeds,
+# threads, bad input
 
 
 def test_same_seed_same_answer_whatever_the_jobs(noise):
     # A model that starts in no time in the processes of scikit-learn's own loops.
     model = LogisticRegression()
     alone, together = (
-        permutation_test(model, *noise, n_permutations=6, cv=2, random_state=0, n_jobs=n_jobs)
+        permutation_test(
+            model, *noise, n_permutations=6, cv=2, random_state=0, n_jobs=n_jobs
+        )
         for n_jobs in (1, 2)
     )
     np.testing.assert_array_equal(alone.null, together.null)
-    alone, together = (nested_scores(model, *noise, random_state=0, n_jobs=n) for n in (1, 2))
+    alone, together = (
+        nested_scores(model, *noise, random_state=0, n_jobs=n) for n in (1, 2)
+    )
     np.testing.assert_array_equal(alone.scores, together.scores)
     np.testing.assert_array_equal(alone.folds, together.folds)
 
@@ -351,7 +385,9 @@ def test_data_are_checked(noise, function):
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_folds_are_checked(noise, function):
     X, y = noise
-    with pytest.raises(ValueError, match="3 positive rows, fewer than the 5 folds: use cv=3"):
+    with pytest.raises(
+        ValueError, match="3 positive rows, fewer than the 5 folds: use cv=3"
+    ):
         function(MODEL, X, np.arange(160) < 3)
     with pytest.raises(ValueError, match="cv=1: cross-validation needs two folds"):
         function(MODEL, X, y, cv=1)
@@ -365,7 +401,12 @@ def test_folds_without_both_classes_have_no_null(noise):
     two_a_fold = np.arange(40) % 5 == 0
     with pytest.raises(ValueError, match="shuffled labels left a fold with one class"):
         permutation_test(
-            GaussianNB(), X[:40], two_a_fold, cv=KFold(4), n_permutations=20, random_state=0
+            GaussianNB(),
+            X[:40],
+            two_a_fold,
+            cv=KFold(4),
+            n_permutations=20,
+            random_state=0,
         )
 
 
@@ -381,7 +422,10 @@ def test_interval_is_wider_the_less_the_folds_agree():
     rng = np.random.default_rng(0)
     y = np.arange(100) % 4 == 0
     plain = auc_confidence_interval(y, y + rng.normal(size=100))
-    found = [honest_interval(plain, agreement, 25) for agreement in (1.0, 0.95, 0.85, 0.2, -0.1)]
+    found = [
+        honest_interval(plain, agreement, 25)
+        for agreement in (1.0, 0.95, 0.85, 0.2, -0.1)
+    ]
     widths = [one.high - one.low for one in found]
     assert widths == sorted(widths)
     assert widths[2] == pytest.approx(widths[4])
@@ -430,8 +474,12 @@ def test_intervals_of_related_rows_cover_chance(n_groups, size):
     for seed in range(100):
         rng = np.random.default_rng(seed)
         y = rng.permutation(np.arange(n_groups) % 2)[groups]
-        X = rng.normal(size=(n_groups, 10))[groups] + 0.3 * rng.normal(size=(groups.size, 10))
-        found.append(nested_scores(model, X, y, groups=groups, random_state=seed).interval)
+        X = rng.normal(size=(n_groups, 10))[groups] + 0.3 * rng.normal(
+            size=(groups.size, 10)
+        )
+        found.append(
+            nested_scores(model, X, y, groups=groups, random_state=seed).interval
+        )
     low, high = np.array([(one.low, one.high) for one in found]).T
     assert np.mean((low <= 0.5) & (high >= 0.5)) >= 0.9
     assert np.mean(low > 0.5) <= 0.05

@@ -27,13 +27,21 @@ def naive_lists(X, y, k, alpha, within, fixed=(), excluded=()):
         if set(fixed) <= set(columns) and not set(excluded) & set(columns):
             support = np.array(columns)
             block = gram.block(support, support)
-            objectives[columns] = solve_on(block, gram.delta[support], support, alpha).objective
+            objectives[columns] = solve_on(
+                block, gram.delta[support], support, alpha
+            ).objective
     best = min(objectives.values())
-    return {c: value for c, value in objectives.items() if value <= best * (1 + within) + 1e-10}
+    return {
+        c: value
+        for c, value in objectives.items()
+        if value <= best * (1 + within) + 1e-10
+    }
 
 
 def problem(seed, d, n=60):
-    data = make_outbreak(n=n, d=d, k=2, mu=0.7, r=0.4, correlation=0.6, random_state=seed)
+    data = make_outbreak(
+        n=n, d=d, k=2, mu=0.7, r=0.4, correlation=0.6, random_state=seed
+    )
     return data.X, data.y
 
 
@@ -56,7 +64,9 @@ def test_all_lists_as_by_brute_force(seed, d, data):
         found = near_equal_lists(model, X, y, within=within)
     expected = naive_lists(X, y, k, alpha, within, fixed, excluded)
     assert found.complete
-    assert dict(zip(found.lists, found.objectives, strict=True)) == pytest.approx(expected)
+    assert dict(zip(found.lists, found.objectives, strict=True)) == pytest.approx(
+        expected
+    )
     shares = [np.mean([j in one for one in expected]) for j in range(d)]
     np.testing.assert_allclose(found.share, shares)
     assert found.in_all == [j for j in range(d) if shares[j] == 1]
@@ -82,7 +92,9 @@ def test_all_lists_within_families_budgets_and_signs(seed):
 
     def allowed(columns):
         support = np.array(columns)
-        solved = solve_on(gram.block(support, support), gram.delta[support], support, 1.0)
+        solved = solve_on(
+            gram.block(support, support), gram.delta[support], support, 1.0
+        )
         return (
             len({families[j] for j in columns}) == k,
             sum(costs[j] for j in columns) <= 5.0,
@@ -117,7 +129,9 @@ def test_the_best_comes_first_then_what_differs_most():
     lists = [set(one) for one in found.lists]
     assert len(lists) > 5
     for place in range(1, len(lists)):
-        shared = [max(len(one & other) for other in lists[:place]) for one in lists[place:]]
+        shared = [
+            max(len(one & other) for other in lists[:place]) for one in lists[place:]
+        ]
         assert shared[0] == min(shared)
 
 

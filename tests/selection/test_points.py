@@ -22,10 +22,16 @@ from sparseauc.selection.points import round_between, write_points
 
 @pytest.fixture(scope="module")
 def table():
-    data = make_outbreak(n=600, d=8, k=4, mu=0.8, r=0.3, correlation=0.4, random_state=3)
+    data = make_outbreak(
+        n=600, d=8, k=4, mu=0.8, r=0.3, correlation=0.4, random_state=3
+    )
     X = data.X * 10.0 ** np.arange(-3, 5)
     X[:, data.support[0]] = X[:, data.support[0]] > 0  # a column of 0 and 1
-    return pd.DataFrame(X, columns=[f"gene {j}" for j in range(8)]), data.y, data.support
+    return (
+        pd.DataFrame(X, columns=[f"gene {j}" for j in range(8)]),
+        data.y,
+        data.support,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +40,9 @@ def patients(table):
     X, y, _ = table
     rng = np.random.default_rng(0)
     age = rng.integers(20, 90, 600).astype(float)
-    ward = np.where(rng.random(600) < 0.3, "a", np.where(y > 0, "b", "c")).astype(object)
+    ward = np.where(rng.random(600) < 0.3, "a", np.where(y > 0, "b", "c")).astype(
+        object
+    )
     age[::11] = np.nan
     ward[::7] = None
     bent = (X["gene 1"] / X["gene 1"].std()) ** 2
@@ -46,7 +54,9 @@ def patients(table):
 def by_hand(model, X, largest):
     """Points of every row in each column: round((f − lowest) / unit), of the effects themselves."""
     effects = {
-        j: np.array(one.effect(X.iloc[:, j].tolist() if one.reads == "text" else X.iloc[:, j]))
+        j: np.array(
+            one.effect(X.iloc[:, j].tolist() if one.reads == "text" else X.iloc[:, j])
+        )
         for j, one in model.encodings_.items()
     }
     ends = {}
@@ -56,7 +66,10 @@ def by_hand(model, X, largest):
         if ends[j][0] == ends[j][1]:
             ends[j] = np.array([effect.min(), effect.max()])
     unit = max(high - low for low, high in ends.values()) / largest
-    return {j: np.rint((np.clip(f, *ends[j]) - ends[j][0]) / unit) for j, f in effects.items()}
+    return {
+        j: np.rint((np.clip(f, *ends[j]) - ends[j][0]) / unit)
+        for j, f in effects.items()
+    }
 
 
 @pytest.mark.parametrize("largest", [1, 5, 10, 40])
@@ -160,11 +173,19 @@ def test_a_model_whose_score_is_the_log_odds_of_the_total(table, estimator):
     score = point_score(model, X, labels)
     totals, of_points = score.totals(X), score.model
     scores = of_points.decision_function(X)
-    np.testing.assert_allclose(scores, score.slope * totals + score.intercept, atol=1e-8)
-    np.testing.assert_allclose(of_points.predict_proba(X)[:, 1], score.risks(totals), atol=1e-8)
+    np.testing.assert_allclose(
+        scores, score.slope * totals + score.intercept, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        of_points.predict_proba(X)[:, 1], score.risks(totals), atol=1e-8
+    )
     assert score.prevalence == pytest.approx((y > 0).mean())
     assert score.threshold % 1 == 0
-    assert score.risks(score.threshold - 1) < score.prevalence < score.risks(score.threshold + 1)
+    assert (
+        score.risks(score.threshold - 1)
+        < score.prevalence
+        < score.risks(score.threshold + 1)
+    )
     above = totals > score.threshold
     np.testing.assert_array_equal(above, score.risks(totals) > score.prevalence)
     np.testing.assert_array_equal(model.coef_, coef)
@@ -174,9 +195,9 @@ def test_a_model_whose_score_is_the_log_odds_of_the_total(table, estimator):
     assert abs(score.risks(totals).mean() - (y > 0).mean()) < 0.05
     assert score.auc > score.model_auc - 0.02
     np.testing.assert_array_equal(
-        point_score(clone(estimator).fit(X.to_numpy(), labels), sp.csr_matrix(X), labels).totals(
-            sp.csr_matrix(X)
-        ),
+        point_score(
+            clone(estimator).fit(X.to_numpy(), labels), sp.csr_matrix(X), labels
+        ).totals(sp.csr_matrix(X)),
         totals,
     )
 
@@ -202,7 +223,9 @@ def totals_left_out(X, y, k, alpha, largest, splits, final):
         model = SparseAUCClassifier(k=k, alpha=alpha).fit(X[train], y[train])
         score = point_score(model, X[train], y[train], largest=largest, cv=2)
         own_high, own_low = ends(score.totals(X[train]), y[train])
-        place = (score.totals(X[test]) - (own_high + own_low) / 2) / (own_high - own_low)
+        place = (score.totals(X[test]) - (own_high + own_low) / 2) / (
+            own_high - own_low
+        )
         found[test] = (high + low) / 2 + place * (high - low)
     return found
 
@@ -247,7 +270,9 @@ def test_weights_count_as_repeated_rows(with_strata):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 6))
     y = rng.random(300) < 1 / (1 + np.exp(0.5 - X[:, :4] @ [1, 0.7, -0.6, 0.4]))
-    y[150:] = rng.random(150) < 1 / (1 + np.exp(0.5 + X[150:, :4] @ [1, -0.7, -0.6, 1.4]))
+    y[150:] = rng.random(150) < 1 / (
+        1 + np.exp(0.5 + X[150:, :4] @ [1, -0.7, -0.6, 1.4])
+    )
     weight = np.where(np.arange(300) < 150, 8, 1)
     rows, site = np.repeat(np.arange(300), weight), np.arange(300) % 2
     strata, again = (site, site[rows]) if with_strata else (None, None)
@@ -274,7 +299,9 @@ def test_a_page(table):
     assert max(map(len, lines)) <= 80
     for name, what, points in score.columns.itertuples(index=False):
         assert name in "\n".join(lines)
-        assert any(f"  {what} " in line and line.endswith(f" {points}") for line in lines)
+        assert any(
+            f"  {what} " in line and line.endswith(f" {points}") for line in lines
+        )
 
 
 def test_refusals(table):
@@ -295,7 +322,9 @@ def test_points_within_strata():
     y = rng.random(400) < np.array([0.1, 0.3, 0.5, 0.8])[site]
     X = rng.normal(size=(400, 6)) + np.outer(y, [0.9, 0.7, 0.5, 0, 0, 0])
     X[:, 4] += 5 * site  # tells sites apart, and nothing within them
-    score = point_score(SparseAUCClassifier(k=3).fit(X, y, strata=site), X, y, strata=site)
+    score = point_score(
+        SparseAUCClassifier(k=3).fit(X, y, strata=site), X, y, strata=site
+    )
     assert score.model.get_support(indices=True).tolist() == [0, 1, 2]
     assert score.auc > score.model_auc - 0.02
     assert abs(stratified_auc(y, score.totals(X), site).auc - score.auc) < 0.03

@@ -10,7 +10,12 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import Limits, MeanDifferenceClassifier, SparseAUCClassifier, SparseAUCClassifierCV
+from sparseauc import (
+    Limits,
+    MeanDifferenceClassifier,
+    SparseAUCClassifier,
+    SparseAUCClassifierCV,
+)
 from sparseauc.datasets import make_outbreak
 from sparseauc.metrics import delong_test
 from sparseauc.outcome import Binary
@@ -29,7 +34,9 @@ def naive_fit(X, y, columns, alpha):
 
 @pytest.fixture(scope="module")
 def outbreak():
-    data = make_outbreak(n=300, d=9, k=3, mu=0.7, r=0.3, correlation=0.6, random_state=1)
+    data = make_outbreak(
+        n=300, d=9, k=3, mu=0.7, r=0.3, correlation=0.6, random_state=1
+    )
     data.X[:] *= 10.0 ** np.arange(-4, 5)
     return data
 
@@ -39,7 +46,9 @@ def outbreak():
 def test_every_exchange_as_by_hand(seed, d, data):
     k = data.draw(st.integers(1, d - 1))
     alpha = data.draw(st.sampled_from([0.0, 0.1, 10.0]))
-    X, y = make_outbreak(n=80, d=d, k=1, mu=1.0, r=0.4, correlation=0.5, random_state=seed)
+    X, y = make_outbreak(
+        n=80, d=d, k=1, mu=1.0, r=0.4, correlation=0.5, random_state=seed
+    )
     model = SparseAUCClassifier(k=k, alpha=alpha).fit(X, y)
     chosen = model.get_support(indices=True)
     table = replacements(model, X, y, n_best=d, cv=2)
@@ -110,7 +119,9 @@ def test_the_verdict_says_where_rows_cannot_tell():
     X = rng.normal(size=(400, 8))
     X[:, 0] += 2.0 * y
     limits = Limits(always_include=[1])
-    table = replacements(SparseAUCClassifier(k=2, limits=limits).fit(X, y), X, y, n_best=2)
+    table = replacements(
+        SparseAUCClassifier(k=2, limits=limits).fit(X, y), X, y, n_best=2
+    )
     assert set(table["column"]) == {0}
     assert set(table["verdict"]) == {"worse"}
     table = replacements(SparseAUCClassifier(k=2).fit(X, y), X, y, n_best=3)
@@ -129,12 +140,18 @@ def test_weights_count_as_repeated_rows(outbreak, with_strata):
     strata = sites if with_strata else None
     again = sites[rows] if with_strata else None
     model = SparseAUCClassifier(k=3).fit(X, y, weight, strata=strata)
-    with pytest.raises(ValueError, match="if it was fitted with sample_weight, give that too"):
+    with pytest.raises(
+        ValueError, match="if it was fitted with sample_weight, give that too"
+    ):
         replacements(model, X, y, strata=strata)
-    with pytest.raises(ValueError, match="if it was fitted with sample_weight, give that too"):
+    with pytest.raises(
+        ValueError, match="if it was fitted with sample_weight, give that too"
+    ):
         near_equal_lists(model, X, y, strata=strata)
     repeated = SparseAUCClassifier(k=3).fit(X[rows], y[rows], strata=again)
-    found = near_equal_lists(model, X, y, sample_weight=weight, strata=strata, within=0.1)
+    found = near_equal_lists(
+        model, X, y, sample_weight=weight, strata=strata, within=0.1
+    )
     expected = near_equal_lists(repeated, X[rows], y[rows], strata=again, within=0.1)
     assert found.lists == expected.lists
     np.testing.assert_allclose(found.objectives, expected.objectives)
@@ -144,7 +161,9 @@ def test_weights_count_as_repeated_rows(outbreak, with_strata):
     pd.testing.assert_frame_equal(one[kept], other[kept])
     # AUCs too are weighted, where folds keep repeated rows together.
     weighted = Binary(y > 0, weight.astype(float))
-    assert weighted.score(X[:, 0]) == pytest.approx(Binary(y[rows] > 0).score(X[rows, 0]))
+    assert weighted.score(X[:, 0]) == pytest.approx(
+        Binary(y[rows] > 0).score(X[rows, 0])
+    )
 
 
 def test_a_copy_takes_the_place_for_nothing(outbreak):
@@ -164,7 +183,9 @@ def test_names_sparse_tables_and_cross_validated_models(outbreak):
     X, y = outbreak
     names = [f"gene {j}" for j in range(9)]
     frame = pd.DataFrame(X, columns=names)
-    model = SparseAUCClassifierCV(ks=[3], limits=Limits(exclude=["gene 8"])).fit(frame, y)
+    model = SparseAUCClassifierCV(ks=[3], limits=Limits(exclude=["gene 8"])).fit(
+        frame, y
+    )
     table = replacements(model, frame, y)
     assert set(table["column"]) == set(model.get_feature_names_out())
     assert "gene 8" not in set(table["replacement"])
@@ -201,7 +222,9 @@ def test_groups_of_several_columns_stay(outbreak):
 def test_refusals(outbreak):
     X, y = outbreak
     model = SparseAUCClassifier(k=3).fit(X, y)
-    with pytest.raises(ValueError, match="SparseConcordanceCV, got MeanDifferenceClassifier"):
+    with pytest.raises(
+        ValueError, match="SparseConcordanceCV, got MeanDifferenceClassifier"
+    ):
         replacements(MeanDifferenceClassifier(k=3).fit(X, y), X, y)
     with pytest.raises(ValueError, match="n_best == 0"):
         replacements(model, X, y, n_best=0)
@@ -210,7 +233,9 @@ def test_refusals(outbreak):
     with pytest.raises(ValueError, match="y holds 5, not among the classes"):
         replacements(model, X, np.where(y > 0, 5, -1))
     free = SparseAUCClassifier(k=2, alpha=0.0).fit(X, y)
-    with pytest.raises(ValueError, match="not those of the fit: column 0 has a standard deviation"):
+    with pytest.raises(
+        ValueError, match="not those of the fit: column 0 has a standard deviation"
+    ):
         replacements(free, np.zeros_like(X), y)
 
 

@@ -40,10 +40,12 @@ def small():
 def result_with(n_pairs=50, k=5, n_free=100, n_forced=0):
     """A result of which only the numbers that bounds depend on matter."""
     nothing, none = np.zeros(n_free), np.empty(0, np.int64)
-    return StabilityResult(nothing, k, n_pairs, n_free, n_forced, none, none, np.empty((0, 0)))
+    return StabilityResult(
+        nothing, k, n_pairs, n_free, n_forced, none, none, np.empty((0, 0))
+    )
 
 
-# ------------------------------------------------------------------------------------- frequencies
+# -------------------------------------------------------------------------- frequencies
 
 
 def test_equals_a_naive_loop(small):
@@ -56,7 +58,10 @@ def test_equals_a_naive_loop(small):
     counts = np.zeros((k, 7))
     for seed in seeds:
         chosen = [
-            [best_columns(X[rows], y[rows] > 0, size, alpha) for size in range(1, k + 1)]
+            [
+                best_columns(X[rows], y[rows] > 0, size, alpha)
+                for size in range(1, k + 1)
+            ]
             for rows in complementary_halves(strata, seed)
         ]
         for half in chosen:
@@ -66,7 +71,9 @@ def test_equals_a_naive_loop(small):
     np.testing.assert_array_equal(result.frequency, counts[-1] / (2 * n_pairs))
     np.testing.assert_array_equal(result.ks, [1, 2, 3])
     np.testing.assert_array_equal(result.columns, np.flatnonzero(counts.any(axis=0)))
-    np.testing.assert_array_equal(result.path, counts[:, result.columns] / (2 * n_pairs))
+    np.testing.assert_array_equal(
+        result.path, counts[:, result.columns] / (2 * n_pairs)
+    )
 
 
 def test_halves_are_disjoint_alike_and_leave_out_the_odd_row():
@@ -118,7 +125,11 @@ def test_any_table_and_any_labels(small):
     expected = stability_selection(X, y, 2, n_pairs=4, random_state=0).frequency
     named = np.where(y > 0, "ill", "hale")
     frame = pd.DataFrame(X, columns=list("abcdefg"))
-    for table, labels in ((sp.csr_array(X), y), (np.asfortranarray(X), y > 0), (frame, named)):
+    for table, labels in (
+        (sp.csr_array(X), y),
+        (np.asfortranarray(X), y > 0),
+        (frame, named),
+    ):
         found = stability_selection(table, labels, 2, n_pairs=4, random_state=0)
         np.testing.assert_array_equal(found.frequency, expected)
     by_name = stability_selection(
@@ -130,7 +141,9 @@ def test_any_table_and_any_labels(small):
 def test_rows_of_weight_zero_are_no_rows(small):
     X, y = small
     weight = np.random.default_rng(0).integers(0, 2, y.size).astype(float)
-    weighted = stability_selection(X, y, 2, n_pairs=5, sample_weight=weight, random_state=0)
+    weighted = stability_selection(
+        X, y, 2, n_pairs=5, sample_weight=weight, random_state=0
+    )
     kept = weight > 0
     without = stability_selection(X[kept], y[kept], 2, n_pairs=5, random_state=0)
     np.testing.assert_array_equal(weighted.frequency, without.frequency)
@@ -138,7 +151,11 @@ def test_rows_of_weight_zero_are_no_rows(small):
 
 def test_forced_and_excluded_columns_do_not_count(small):
     result = stability_selection(
-        *small, 4, n_pairs=3, limits=Limits(always_include=[0, 6], exclude=[2]), random_state=0
+        *small,
+        4,
+        n_pairs=3,
+        limits=Limits(always_include=[0, 6], exclude=[2]),
+        random_state=0,
     )
     np.testing.assert_array_equal(result.frequency[[0, 2, 6]], [1, 0, 1])
     assert result.ks.tolist() == [2, 3, 4]
@@ -146,14 +163,15 @@ def test_forced_and_excluded_columns_do_not_count(small):
     assert result.error_bound(1.0) == 2 * 2 / 4
 
 
-# ------------------------------------------------------------------------------------ error bounds
+# ------------------------------------------------------------------------- error bounds
 
 
 def test_worst_case_is_the_formula():
     result = result_with(n_pairs=50, k=5, n_free=100)
     assert result.error_bound(0.6) == pytest.approx(25 / (0.2 * 100))
     assert result.error_bound(0.9) == pytest.approx(25 / (0.8 * 100))
-    # Between two counts of halves the upper one decides; just above one half it is 51 of 100.
+    # Between two counts of halves the upper one decides; just above one half it is 51
+    # of 100.
     assert result.error_bound(0.8999) == result.error_bound(0.9)
     assert result_with(k=1).error_bound(0.5 + 1e-12) == pytest.approx(1 / (0.02 * 100))
     # No more than q/τ columns can be chosen in a share τ of the halves.
@@ -180,7 +198,8 @@ def test_no_r_concave_distribution_has_a_larger_tail(r):
     count = np.arange(top + 1)
     nearest = 0.0
     for trial in range(150):
-        # f^r is convex: its slopes never fall. Where they are constant f is a power; cut it off.
+        # f^r is convex: its slopes never fall. Where they are constant f is a power;
+        # cut it off.
         slopes = rng.uniform(0, 1) + np.cumsum(rng.exponential(0.2 * (trial % 3), top))
         f = (rng.uniform(0.3, 2) + np.append(0, np.cumsum(slopes))) ** (1 / r)
         f[rng.integers(4, top + 1) + 1 :] = 0
@@ -209,7 +228,7 @@ def test_bounds_hold_on_noise():
         assert average <= result.error_bound(threshold, r_concave=True) + 2 * se
 
 
-# --------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ def lower_bound(gram, k, alpha=0.0, *, fixed=(), excluded=(), upper=np.inf):
     return min(bound_all(gram, k, alpha, Restrictions(*columns), upper)[1].bound, upper)
 
 
-# ------------------------------------------------------- the oracle: all supports, from all pairs
+# ------------------------------------------------------- the oracle: all supports, from
+# all pairs
 
 
 def pairs(X, y):
@@ -59,7 +60,8 @@ def naive_optimum(differences, k, alpha, fixed=(), excluded=()):
     )
 
 
-# -------------------------------------------------------------------------------- drawn problems
+# -------------------------------------------------------------------------------- drawn
+# problems
 
 
 @st.composite
@@ -151,12 +153,15 @@ def test_search_finds_the_optimum_and_says_so(problem):
             )  # fmt: skip
             assert found.lower_bound <= optimum + slack(optimum)
             if alpha == 0 and holds_copies(X):
-                # What the rounding of a copy is good for, with coefficients of 1e15, is not known.
+                # What the rounding of a copy is good for, with coefficients of 1e15, is
+                # not known.
                 assert found.status in ("optimal", "not_proven")
                 continue
             assert found.status == "optimal"
             # Improvements that gap_tol does not count are not looked for.
-            assert found.solution.objective <= optimum + 1e-6 * max(optimum, 1e-3) + 1e-9
+            assert (
+                found.solution.objective <= optimum + 1e-6 * max(optimum, 1e-3) + 1e-9
+            )
             support = found.solution.support
             if optimum < 1 - 1e-6:
                 assert len(support) <= k
@@ -164,7 +169,8 @@ def test_search_finds_the_optimum_and_says_so(problem):
             assert not set(excluded) & set(support.tolist())
             assert np.array_equal(support, np.unique(support))
             assert found.solution.objective == pytest.approx(
-                naive_objective(differences, alpha, support, found.solution.coef), abs=1e-9
+                naive_objective(differences, alpha, support, found.solution.coef),
+                abs=1e-9,
             )
 
 
@@ -201,15 +207,23 @@ def test_any_point_and_any_diagonal_prove_a_bound(seed, m, k, length):
         elif k < m:
             assert bound + terms[j] - descending[k] <= values[~has].min() + 1e-12
     best, nothing = np.zeros((1, k), np.int64), np.zeros(m)
-    _, gain, complete = enumerate_supports(Q + np.diag(D), delta, nothing, -1.0, best, True)
+    _, gain, complete = enumerate_supports(
+        Q + np.diag(D), delta, nothing, -1.0, best, True
+    )
     assert complete
     assert 1 - gain == pytest.approx(values.min(), rel=1e-9, abs=1e-9)
     assert minimum(best[0]) == pytest.approx(values.min(), rel=1e-9, abs=1e-9)
     # The better half of the supports.
     cutoff = np.mean(np.sort(np.append(values, 1.0))[len(supports) // 2 :][:2])
-    wanted = {support for support, value in zip(supports, values, strict=True) if value < cutoff}
+    wanted = {
+        support
+        for support, value in zip(supports, values, strict=True)
+        if value < cutoff
+    }
     found = np.empty((len(supports), k), np.int64)
-    count, _, _ = enumerate_supports(Q + np.diag(D), delta, nothing, 1 - cutoff, found, False)
+    count, _, _ = enumerate_supports(
+        Q + np.diag(D), delta, nothing, 1 - cutoff, found, False
+    )
     assert set(map(tuple, found[:count].tolist())) == wanted
     if wanted:  # no more than there is room for
         fewer = enumerate_supports(
@@ -218,7 +232,7 @@ def test_any_point_and_any_diagonal_prove_a_bound(seed, m, k, length):
         assert fewer[0] == len(wanted)
 
 
-# ------------------------------------------------------------------------------------- behaviour
+# ---------------------------------------------------------------------------- behaviour
 
 
 def outbreak(n=300, d=60, k=6, correlation=0.5, dtype=np.float64):
@@ -242,7 +256,9 @@ def test_without_time_the_bound_is_valid_and_with_time_it_closes(alpha, monkeypa
     monkeypatch.undo()
     enumerated = certify(gram, start, 4, alpha, time_limit=0.0)
     assert enumerated.status == "optimal"
-    assert enumerated.solution.objective == pytest.approx(patient.solution.objective, rel=2e-6)
+    assert enumerated.solution.objective == pytest.approx(
+        patient.solution.objective, rel=2e-6
+    )
 
 
 def test_certificate_of_a_poor_solution_brings_the_best(search):
@@ -268,7 +284,9 @@ def test_gap_is_relative_and_open_where_branching_was_not_allowed(monkeypatch):
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
-def test_bound_falls_with_k_and_lies_above_the_unconstrained_minimum(alpha, monkeypatch):
+def test_bound_falls_with_k_and_lies_above_the_unconstrained_minimum(
+    alpha, monkeypatch
+):
     monkeypatch.setattr(certificate, "_ENUMERABLE", 0)
     gram = gram_of(*outbreak())
     bounds = [lower_bound(gram, k, alpha) for k in range(1, 13)]
@@ -279,7 +297,9 @@ def test_bound_falls_with_k_and_lies_above_the_unconstrained_minimum(alpha, monk
 
 
 def test_bound_is_tight_when_the_ridge_is_large():
-    gram = gram_of(*make_outbreak(200, 300, 10, mu=0.5, r=0.3, correlation=0.6, random_state=0))
+    gram = gram_of(
+        *make_outbreak(200, 300, 10, mu=0.5, r=0.3, correlation=0.6, random_state=0)
+    )
     gaps = []
     for alpha in (1.0, 10.0, 100.0, 1000.0):
         solution = exchange_path(gram, 10, alpha)[-1]
@@ -291,7 +311,9 @@ def test_bound_is_tight_when_the_ridge_is_large():
 
 
 def test_known_solution_tightens_the_bound():
-    gram = gram_of(*make_outbreak(200, 300, 10, mu=0.5, r=0.3, correlation=0.6, random_state=0))
+    gram = gram_of(
+        *make_outbreak(200, 300, 10, mu=0.5, r=0.3, correlation=0.6, random_state=0)
+    )
     solution = exchange_path(gram, 10, 10.0)[-1]
     alone = lower_bound(gram, 10, 10.0)
     informed = lower_bound(gram, 10, 10.0, upper=solution.objective)
@@ -305,14 +327,18 @@ def test_more_columns_than_h_is_formed_for(alpha, status):
     X, y = make_outbreak(100, 3500, 10, mu=0.7, r=0.3, correlation=0.5, random_state=0)
     gram = StandardisedGram(class_moments(X, y))
     solution = exchange_path(gram, 10, alpha)[-1]
-    found = certify(gram, solution, 10, alpha, restrictions=Restrictions(solution.support[:1]))
+    found = certify(
+        gram, solution, 10, alpha, restrictions=Restrictions(solution.support[:1])
+    )
     assert found.status == status
     assert 0 <= found.lower_bound <= solution.objective
     assert (found.lower_bound > 0) == (alpha > 0)
 
 
 def test_wide_and_whole_agree(monkeypatch):
-    gram = gram_of(*make_outbreak(150, 300, 8, mu=0.5, r=0.3, correlation=0.5, random_state=1))
+    gram = gram_of(
+        *make_outbreak(150, 300, 8, mu=0.5, r=0.3, correlation=0.5, random_state=1)
+    )
     restrictions = Restrictions(np.array([5]), np.array([7]))
     solution = exchange_path(gram, 8, 20.0, restrictions)[-1]
     whole = certify(gram, solution, 8, 20.0, restrictions=restrictions)

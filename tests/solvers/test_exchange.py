@@ -32,15 +32,21 @@ from sparseauc.solvers.exchange_columns import ColumnSearch, exchange_path
 from sparseauc.solvers.restrictions import Restrictions
 from sparseauc.solvers.working_set import stages
 
-# ----------------------------------------------------- the oracle: least squares on each support
+# ----------------------------------------------------- the oracle: least squares on
+# each support
 
 
 def naive_system(X, y):
     """A and b with F(w) = ‖Aw + b‖², columns standardised: class-centred rows, and δ under them."""
     deviation = X.std(axis=0)
-    Z = StandardScaler().fit_transform(np.where(deviation > 1e-12 * np.abs(X).max(), X, 0.0))
+    Z = StandardScaler().fit_transform(
+        np.where(deviation > 1e-12 * np.abs(X).max(), X, 0.0)
+    )
     means = [Z[y > 0].mean(axis=0), Z[y < 0].mean(axis=0)]
-    rows = [(Z[y == s] - m) / np.sqrt((y == s).sum()) for s, m in zip((1, -1), means, strict=True)]
+    rows = [
+        (Z[y == s] - m) / np.sqrt((y == s).sum())
+        for s, m in zip((1, -1), means, strict=True)
+    ]
     A = np.vstack([*rows, means[1] - means[0]])
     return A, np.append(np.zeros(len(X)), 1.0)
 
@@ -76,7 +82,8 @@ def no_columns(d):
     return np.zeros(d, np.bool_)
 
 
-# -------------------------------------------------------------------------- the state of a sweep
+# -------------------------------------------------------------------------- the state
+# of a sweep
 
 
 def naive_state(H, delta, alpha, members):
@@ -137,7 +144,9 @@ def test_state_when_columns_fill_several_tiles():
     d = X.shape[1]
     for alpha in (0.0, 1.0):
         state = make_state(gram_of(X, y).gram(), alpha, 15, no_columns(d))
-        wander(state, np.random.default_rng(0), 150)  # more than go without a fresh start
+        wander(
+            state, np.random.default_rng(0), 150
+        )  # more than go without a fresh start
         assert_state(state, alpha)
         move_to(state, np.array([3, 600, 1030]))
         assert sorted(members_of(state)) == [3, 600, 1030]
@@ -174,7 +183,9 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
     joins = {j: change([*members, j]) for j in outside}
     leaves = {p: change(members[:p] + members[p + 1 :]) for p in range(k)}
     exchanges = {
-        (p, j): change([*members[:p], *members[p + 1 :], j]) for p in leaves for j in joins
+        (p, j): change([*members[:p], *members[p + 1 :], j])
+        for p in leaves
+        for j in joins
     }
 
     for j, expected in joins.items():
@@ -186,10 +197,13 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
         gain = (g[j] - T[p, j] * shift) ** 2 / (q[j] + T[p, j] ** 2 / M[p, p])
         assert w[p] * shift - gain == pytest.approx(expected, abs=1e-10)
 
-    # The kernels choose among those allowed, and as well as looking at each in turn does.
+    # The kernels choose among those allowed, and as well as looking at each in turn
+    # does.
     joins = {j: value for j, value in joins.items() if not excluded[j]}
     leaves = {p: value for p, value in leaves.items() if not fixed[members[p]]}
-    exchanges = {(p, j): v for (p, j), v in exchanges.items() if p in leaves and j in joins}
+    exchanges = {
+        (p, j): v for (p, j), v in exchanges.items() if p in leaves and j in joins
+    }
     joined, gain = best_join(state)
     assert (joined >= 0) == bool(joins)
     if joins:
@@ -212,14 +226,17 @@ def test_every_change_equals_brute_force(seed, n, d, alpha, n_fixed, n_excluded)
             assert best > -least - 1e-10
 
 
-# ------------------------------------------------------------------------------- whole supports
+# ------------------------------------------------------------------------------- whole
+# supports
 
 
 def assert_exchange_optimal(solution, A, b, alpha, fixed, excluded):
     """No exchange of one column improves the support, by brute force."""
     support = solution.support.tolist()
     tolerance = 1e-9
-    assert solution.objective == pytest.approx(naive_minimum(A, b, support, alpha), abs=tolerance)
+    assert solution.objective == pytest.approx(
+        naive_minimum(A, b, support, alpha), abs=tolerance
+    )
     if solution.objective < 1e-6:  # everything is explained, whichever the columns
         return
     candidates = set(range(A.shape[1])) - set(support) - set(excluded)
@@ -253,7 +270,9 @@ def test_no_exchange_improves_any_support(
     X[:, rng.integers(d, size=constants)] = 0.1
     shuffled = rng.permutation(d)
     fixed = np.sort(shuffled[: min(n_fixed, k)])
-    excluded = np.sort(shuffled[1:][min(n_fixed, k) :][:n_excluded])  # one column at least is left
+    excluded = np.sort(
+        shuffled[1:][min(n_fixed, k) :][:n_excluded]
+    )  # one column at least is left
     k = min(k, d - excluded.size)
     A, b = naive_system(X, y)
     restrictions = Restrictions(fixed, excluded)
@@ -271,14 +290,17 @@ def test_no_exchange_improves_any_support(
         assert_array_equal(solution.support, sorted(support))
         assert not support & set(excluded.tolist())
         assert_exchange_optimal(solution, A, b, alpha, fixed, excluded)
-        # A fixed column is only missing where it would add nothing to the fixed ones there are.
+        # A fixed column is only missing where it would add nothing to the fixed ones
+        # there are.
         present = [j for j in fixed.tolist() if j in support]
         assert naive_minimum(A, b, present, alpha) == pytest.approx(
             naive_minimum(A, b, fixed, alpha), abs=1e-9
         )
     if sizes[-1] < k:  # then nothing is left that would help
         everything = np.setdiff1d(np.arange(d), excluded)
-        assert objectives[-1] == pytest.approx(naive_minimum(A, b, everything, alpha), abs=1e-6)
+        assert objectives[-1] == pytest.approx(
+            naive_minimum(A, b, everything, alpha), abs=1e-6
+        )
 
 
 def test_coefficients_minimise_on_the_support():
@@ -348,7 +370,9 @@ def test_what_is_gathered_when_changes_no_list(
         mock.patch.object(base, "_KEPT_NUMBERS", kept),
     ):
         for alpha in alphas:
-            expected = exchange_path(gram_of(X, y), min(k, d), alpha, restrictions, **settings)
+            expected = exchange_path(
+                gram_of(X, y), min(k, d), alpha, restrictions, **settings
+            )
             search = ColumnSearch(gram, alpha, restrictions, **settings)
             path = None
             while path is None:
@@ -383,7 +407,11 @@ def test_equal_columns_outside_the_working_set(monkeypatch, kept):
     X = np.hstack([X, -3.7 * X])
     for solution in exchange_path(gram_of(X, y), 12, 0.1, first=5):
         original, times = np.unique(solution.support % 40, return_counts=True)
-        first = [j + 40 * copy for j, t in zip(original, times, strict=True) for copy in range(t)]
+        first = [
+            j + 40 * copy
+            for j, t in zip(original, times, strict=True)
+            for copy in range(t)
+        ]
         assert_array_equal(solution.support, sorted(first))
 
 
@@ -430,18 +458,27 @@ def test_no_exchange_with_any_of_many_columns_improves_a_list(kind, alpha):
 
 
 @given(
-    seed=st.integers(0, 2**32 - 1), d=st.integers(2, 10), alpha=st.sampled_from([0.0, 0.1, 10.0])
+    seed=st.integers(0, 2**32 - 1),
+    d=st.integers(2, 10),
+    alpha=st.sampled_from([0.0, 0.1, 10.0]),
 )
 def test_of_equal_columns_the_first_is_chosen(seed, d, alpha):
     X, y = problem(seed, 40, d)
-    X = np.hstack([X, X, X])  # with a ridge, twins share a coefficient and both are worth having
+    X = np.hstack(
+        [X, X, X]
+    )  # with a ridge, twins share a coefficient and both are worth having
     for solution in exchange_path(gram_of(X, y), 6, alpha):
         original, times = np.unique(solution.support % d, return_counts=True)
-        first = [j + d * copy for j, t in zip(original, times, strict=True) for copy in range(t)]
+        first = [
+            j + d * copy
+            for j, t in zip(original, times, strict=True)
+            for copy in range(t)
+        ]
         assert_array_equal(solution.support, sorted(first))
 
 
-# ------------------------------------------------------------------------- the global optimum
+# ------------------------------------------------------------------------- the global
+# optimum
 
 
 def naive_best_subsets(H, delta, k_max, alpha):
@@ -460,10 +497,14 @@ def test_finds_the_global_optimum_of_nearly_all_small_problems():
     found = []
     for seed in range(300):
         n = (30, 60, 100, 200)[seed % 4]
-        X, y = make_outbreak(n, 16, 5, mu=0.5, r=0.3, correlation=0.8, random_state=seed)
+        X, y = make_outbreak(
+            n, 16, 5, mu=0.5, r=0.3, correlation=0.8, random_state=seed
+        )
         moments = gram_of(X, y)
         alpha = (0.0, 0.1)[seed % 2]
-        optimum = naive_best_subsets(moments.rows(np.arange(16)), moments.delta, 5, alpha)
+        optimum = naive_best_subsets(
+            moments.rows(np.arange(16)), moments.delta, 5, alpha
+        )
         reached = np.array([s.objective for s in exchange_path(moments, 5, alpha)[1:]])
         assert np.all(reached >= optimum - 1e-10)
         found.append(reached <= optimum + 1e-9)
@@ -478,7 +519,8 @@ def test_shrinkage_towards_the_largest_differences_of_means():
         assert_array_equal(solution.support, np.sort(largest[:k]))
 
 
-# ------------------------------------------------------------------------------- odd proportions
+# ------------------------------------------------------------------------------- odd
+# proportions
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
@@ -492,7 +534,8 @@ def test_more_columns_than_rows_can_tell_apart(alpha):
         value = naive_minimum(A, b, solution.support, alpha)
         assert solution.objective == pytest.approx(value, abs=1e-10)
     if alpha == 0:
-        # 148 directions within classes and one between them: then everything is explained.
+        # 148 directions within classes and one between them: then everything is
+        # explained.
         assert 100 < len(path) - 1 <= 149
         assert abs(objectives[-1]) < 1e-6
     else:
@@ -505,7 +548,9 @@ def test_few_columns_and_many_rows():
     path = exchange_path(gram_of(X, y), 6)
     assert [solution.support.size for solution in path] == [0, 1, 2, 3, 4, 5, 6]
     A, b = naive_system(X, y)
-    assert path[-1].objective == pytest.approx(naive_minimum(A, b, range(6), 0.0), abs=1e-10)
+    assert path[-1].objective == pytest.approx(
+        naive_minimum(A, b, range(6), 0.0), abs=1e-10
+    )
 
 
 def test_nothing_to_tell_the_classes_apart():
@@ -528,10 +573,12 @@ def test_a_perfect_column_ends_the_path():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("design", ["near copies", "indicators", "low rank", "random walk"])
+@pytest.mark.parametrize(
+    "design", ["near copies", "indicators", "low rank", "random walk"]
+)
 def test_collinear_columns_neither_crash_nor_mislead(design, dtype):
-    # Rounding makes all that is left of dependent columns: chosen by it, supports would be
-    # singular, the updates lose every digit, and exchanges go round in circles.
+    # Rounding makes all that is left of dependent columns: chosen by it, supports would
+    # be singular, the updates lose every digit, and exchanges go round in circles.
     for seed in range(8):
         rng = np.random.default_rng(seed)
         n, d = int(rng.integers(10, 60)), 40
@@ -539,7 +586,8 @@ def test_collinear_columns_neither_crash_nor_mislead(design, dtype):
         y[:4] = 1, 1, -1, -1
         noise = rng.standard_normal((n, d))
         X = {
-            "near copies": noise[:, np.arange(d) // 2] + 10.0 ** -rng.integers(0, 9, d) * noise,
+            "near copies": noise[:, np.arange(d) // 2]
+            + 10.0 ** -rng.integers(0, 9, d) * noise,
             "indicators": np.eye(d)[rng.integers(0, d, n)],
             "low rank": noise[:, :3] @ rng.standard_normal((3, d)) + 1e-5 * noise,
             "random walk": noise.cumsum(axis=1),

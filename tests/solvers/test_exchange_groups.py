@@ -23,7 +23,9 @@ LABELS = np.array([0, 0, 1, 1, 1, 2, 3, 3, 4, 5, 5, 6])
 
 
 def gram_of(seed, **design):
-    X, y = make_outbreak(100, 12, 4, mu=0.6, r=0.3, correlation=0.7, random_state=seed, **design)
+    X, y = make_outbreak(
+        100, 12, 4, mu=0.6, r=0.3, correlation=0.7, random_state=seed, **design
+    )
     return StandardisedGram(class_moments(X, y))
 
 
@@ -49,7 +51,8 @@ def test_near_the_best_union_by_enumeration():
         np.testing.assert_array_equal(np.flatnonzero(whole), found.support)
         unions = itertools.combinations(range(LABELS.max() + 1), k)
         best = min(
-            value_on(gram, np.flatnonzero(np.isin(LABELS, union)), alpha) for union in unions
+            value_on(gram, np.flatnonzero(np.isin(LABELS, union)), alpha)
+            for union in unions
         )
         assert found.objective >= best - 1e-9
         assert found.objective == pytest.approx(value_on(gram, found.support, alpha))
@@ -67,7 +70,11 @@ def test_gains_are_those_of_the_formula(seed, alpha, dependent):
     groups = Groups(gram, Restrictions(groups=LABELS))
     order, nobody = groups.order, np.zeros(7, np.bool_)
     state = make_state(
-        Gram(gram.delta[order], gram.block(order, order)), alpha, 7, nobody, groups.sizes
+        Gram(gram.delta[order], gram.block(order, order)),
+        alpha,
+        7,
+        nobody,
+        groups.sizes,
     )
     for _ in range(rng.integers(1, 12)):  # groups join and leave
         unit, count = rng.integers(7), state.n_units[0]
@@ -139,7 +146,9 @@ def test_groups_of_one_column_are_columns():
     for seed in range(10):
         gram = gram_of(seed)
         single = grouped(gram, np.arange(12), 4, 1.0)
-        assert single.objective == pytest.approx(exchange_path(gram, 4, 1.0)[-1].objective)
+        assert single.objective == pytest.approx(
+            exchange_path(gram, 4, 1.0)[-1].objective
+        )
 
 
 def test_forced_and_barred_groups():

@@ -20,7 +20,9 @@ from sparseauc.solvers.restrictions import Restrictions
 
 def problem(seed, d=12, n=80):
     rng = np.random.default_rng(seed)
-    X, y = make_outbreak(n=n, d=d, k=d // 2, mu=0.7, r=0.4, correlation=0.7, random_state=seed)
+    X, y = make_outbreak(
+        n=n, d=d, k=d // 2, mu=0.7, r=0.4, correlation=0.7, random_state=seed
+    )
     return X, y, rng.integers(0, 5, d)
 
 
@@ -35,7 +37,9 @@ def naive_best(gram, k, alpha, families, most):
         if feasible(columns, families, most):
             support = np.array(columns)
             block = gram.block(support, support)
-            best = min(best, solve_on(block, gram.delta[support], support, alpha).objective)
+            best = min(
+                best, solve_on(block, gram.delta[support], support, alpha).objective
+            )
     return best
 
 
@@ -73,7 +77,9 @@ def test_families_that_bind_nothing_change_nothing():
         (np.ones(12, np.int64), 12),
         (np.zeros(12, int), 1),
     ):
-        bound = exchange_path(gram, 6, 1.0, Restrictions(families=families, max_per_family=most))
+        bound = exchange_path(
+            gram, 6, 1.0, Restrictions(families=families, max_per_family=most)
+        )
         for one, other in zip(free, bound, strict=True):
             np.testing.assert_array_equal(one.support, other.support)
             assert one.objective == other.objective
@@ -100,7 +106,9 @@ def test_both_classifiers():
     assert solve_on(block, gram.delta[chosen], chosen, 1.0).objective == pytest.approx(
         naive_best(gram, 4, 1.0, numbers, 1)
     )
-    series = pd.Series([None if label is np.nan else label for label in labels], dtype="string")
+    series = pd.Series(
+        [None if label is np.nan else label for label in labels], dtype="string"
+    )
     by_number = {j: label for j, label in enumerate(labels) if isinstance(label, str)}
     of_dict = SparseAUCClassifier(k=4, limits=Limits(families=by_number)).fit(X, y)
     np.testing.assert_array_equal(of_dict.coef_, model.coef_)
@@ -109,15 +117,21 @@ def test_both_classifiers():
     chunks = chunks_in_memory(X)
     in_chunks = SparseAUCClassifier(k=4, limits=Limits(families=labels)).fit(chunks, y)
     np.testing.assert_array_equal(in_chunks.get_support(), model.get_support())
-    tuned = SparseAUCClassifierCV(ks=[2, 4], limits=Limits(families=labels, max_per_family=2)).fit(
-        X, y
-    )
+    tuned = SparseAUCClassifierCV(
+        ks=[2, 4], limits=Limits(families=labels, max_per_family=2)
+    ).fit(X, y)
     assert feasible(tuned.get_support(indices=True), numbers, 2)
-    with pytest.warns(UserWarning, match="k=6 is greater than the 5 that the limits allow"):
-        all_there_are = SparseAUCClassifier(k=6, limits=Limits(families=labels)).fit(X, y)
+    with pytest.warns(
+        UserWarning, match="k=6 is greater than the 5 that the limits allow"
+    ):
+        all_there_are = SparseAUCClassifier(k=6, limits=Limits(families=labels)).fit(
+            X, y
+        )
     assert all_there_are.get_support().sum() == 5
     summary = class_moments(X, y).summary(range(12))
-    without_rows = SparseAUCClassifier(k=4, limits=Limits(families=labels)).fit_moments(summary)
+    without_rows = SparseAUCClassifier(k=4, limits=Limits(families=labels)).fit_moments(
+        summary
+    )
     np.testing.assert_array_equal(without_rows.get_support(), model.get_support())
 
 
@@ -136,7 +150,9 @@ def test_replacements_and_near_equal_lists_obey():
     assert set(zip(table["column"], table["replacement"], strict=True)) == expected
     found = near_equal_lists(model, X, y, within=100.0)
     assert found.complete
-    assert set(found.lists) == {c for c in combinations(range(12), 3) if feasible(c, families, 1)}
+    assert set(found.lists) == {
+        c for c in combinations(range(12), 3) if feasible(c, families, 1)
+    }
 
 
 def test_refusals():
@@ -147,5 +163,7 @@ def test_refusals():
         with pytest.raises(ValueError, match="each of the 12 columns; got 11 values"):
             kind(limits=Limits(families=labels[1:])).fit(X, y)
         two = Limits(families=labels, always_include=["gene 7", "gene 8"])
-        with pytest.raises(ValueError, match="names 2 columns of family 'b', more than max_per"):
+        with pytest.raises(
+            ValueError, match="names 2 columns of family 'b', more than max_per"
+        ):
             kind(limits=two).fit(frame, y)

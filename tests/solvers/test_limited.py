@@ -37,13 +37,17 @@ def naive_signed(P, delta, sign):
 
 
 def gram_of(seed, d=10, n=80):
-    X, y = make_outbreak(n=n, d=d, k=d // 2, mu=0.7, r=0.4, correlation=0.7, random_state=seed)
+    X, y = make_outbreak(
+        n=n, d=d, k=d // 2, mu=0.7, r=0.4, correlation=0.7, random_state=seed
+    )
     return StandardisedGram(class_moments(X, y))
 
 
 def limited_path(gram, ks, alpha, restrictions, first=300):
     """The list of each point of a path."""
-    budgets = [np.inf] * ks.size if restrictions.budgets is None else restrictions.budgets
+    budgets = (
+        [np.inf] * ks.size if restrictions.budgets is None else restrictions.budgets
+    )
     return [
         exchange_path(gram, k, alpha, restrictions.at_budget(budget), first=first)[-1]
         for k, budget in zip(ks.tolist(), budgets, strict=True)
@@ -99,17 +103,26 @@ def feasible(support, k, budget, restrictions):
         listed.size <= k
         and not np.isin(listed, restrictions.excluded).any()
         and (families <= restrictions.max_per_family).all()
-        and (restrictions.costs is None or restrictions.costs[listed].sum() <= budget * (1 + 1e-9))
+        and (
+            restrictions.costs is None
+            or restrictions.costs[listed].sum() <= budget * (1 + 1e-9)
+        )
     )
 
 
 def best_objectives(gram, alpha, ks, restrictions):
     best = np.ones(ks.size)
-    budget = np.full(ks.size, np.inf) if restrictions.budgets is None else restrictions.budgets
+    budget = (
+        np.full(ks.size, np.inf)
+        if restrictions.budgets is None
+        else restrictions.budgets
+    )
     for support, w, objective in all_supports(gram, alpha):
         if (restrictions.signs_of(support) * w >= 0).all():
             for at, k in enumerate(ks):
-                if objective < best[at] and feasible(support, k, budget[at], restrictions):
+                if objective < best[at] and feasible(
+                    support, k, budget[at], restrictions
+                ):
                     best[at] = objective
     return best
 
@@ -124,14 +137,20 @@ def test_always_feasible_and_nearly_always_optimal(first, monkeypatch):
         ks, restrictions = limits(seed)
         path = limited_path(gram, ks, alpha, restrictions, first=first)
         best = best_objectives(gram, alpha, ks, restrictions)
-        budgets = np.full(ks.size, np.inf) if restrictions.budgets is None else restrictions.budgets
+        budgets = (
+            np.full(ks.size, np.inf)
+            if restrictions.budgets is None
+            else restrictions.budgets
+        )
         for k, budget, solution, least in zip(ks, budgets, path, best, strict=True):
             support, coef, objective = solution
             assert feasible(support, k, budget, restrictions)
             assert (restrictions.signs_of(support) * coef >= 0).all()
             assert (coef != 0).all()
             H = gram.block(support, support) + alpha * np.eye(support.size)
-            assert objective == pytest.approx(1 + 2 * gram.delta[support] @ coef + coef @ H @ coef)
+            assert objective == pytest.approx(
+                1 + 2 * gram.delta[support] @ coef + coef @ H @ coef
+            )
             assert objective >= least - 1e-9
             optimal += objective <= least + 1e-9
             total += 1
@@ -140,14 +159,20 @@ def test_always_feasible_and_nearly_always_optimal(first, monkeypatch):
 
 def test_a_list_does_not_depend_on_what_else_is_asked_for():
     for seed in range(6):
-        X, y = make_outbreak(n=90, d=25, k=9, mu=0.6, correlation=0.6, random_state=seed)
+        X, y = make_outbreak(
+            n=90, d=25, k=9, mu=0.6, correlation=0.6, random_state=seed
+        )
         moments = class_moments(X, y)
         rng = np.random.default_rng(seed)
         signs, costs = rng.integers(-1, 2, 25), rng.integers(1, 9, 25) * 1.0
         by_sign = Restrictions(signs=signs)
-        whole = path_of_moments(moments, np.arange(1, 13), np.array([0.1]), by_sign).solutions[0]
+        whole = path_of_moments(
+            moments, np.arange(1, 13), np.array([0.1]), by_sign
+        ).solutions[0]
         for k in (1, 4, 7, 12):
-            alone = path_of_moments(moments, np.array([k]), np.array([0.1]), by_sign).solutions[0]
+            alone = path_of_moments(
+                moments, np.array([k]), np.array([0.1]), by_sign
+            ).solutions[0]
             assert_array_equal(alone[0].support, whole[k - 1].support)
         budgets = np.array([5.0, 9.0, 14.0, 20.0])
         ks = np.full(4, 8)
@@ -175,7 +200,9 @@ def test_certificates_are_of_the_lists_that_obey():
             assert proved.status == "optimal"
             assert proved.solution.objective == pytest.approx(best[at], rel=2e-6)
             support, coef, _ = proved.solution
-            assert feasible(support, ks[at], np.inf if one.budgets is None else one.budgets[0], one)
+            assert feasible(
+                support, ks[at], np.inf if one.budgets is None else one.budgets[0], one
+            )
             assert one.right_signs(support, coef)
 
 
@@ -188,7 +215,9 @@ def test_groups_pay_once():
         labels = np.unique(labels, return_inverse=True)[1]
         costs = rng.integers(1, 9, labels.max() + 1) * 1.0
         budget = costs.sum() * rng.uniform(0.2, 0.8)
-        restrictions = Restrictions(groups=labels, costs=costs, budgets=np.array([budget]))
+        restrictions = Restrictions(
+            groups=labels, costs=costs, budgets=np.array([budget])
+        )
         groups = Groups(gram, restrictions)
         found = GroupSearch(gram, alpha, groups.restrictions, groups).path(k)[-1]
         best = 1.0
@@ -212,7 +241,9 @@ def awkward_problems(draw):
     X = draw(arrays(np.float64, (n, d), elements=st.integers(-1, 2)))
     y = np.arange(n) % 2
     k, alpha = draw(st.integers(1, d)), draw(st.sampled_from([0.0, 0.5]))
-    fixed = np.array(sorted(draw(st.sets(st.integers(0, d - 1), max_size=min(k, 2)))), np.int64)
+    fixed = np.array(
+        sorted(draw(st.sets(st.integers(0, d - 1), max_size=min(k, 2)))), np.int64
+    )
     signs = draw(arrays(np.int64, d, elements=st.integers(-1, 1)))
     costs = draw(arrays(np.float64, d, elements=st.integers(0, 4)))
     budget = costs[fixed].sum() + draw(st.integers(0, 8))
@@ -228,7 +259,9 @@ def test_awkward_tables(problem):
     X, y, ks, alpha, restrictions = problem
     gram = StandardisedGram(class_moments(X, y))
     path = limited_path(gram, ks, alpha, restrictions)
-    for (support, coef, objective), budget in zip(path, restrictions.budgets, strict=True):
+    for (support, coef, objective), budget in zip(
+        path, restrictions.budgets, strict=True
+    ):
         assert np.isfinite(coef).all()
         # Fixed columns that are constant or dependent are paid for, and take no place.
         assert support.size <= ks[0]
@@ -253,7 +286,9 @@ def test_the_cheapest_of_equal_columns():
     chosen = []
     for signs in (None, np.array([1, 0, 0, 0, 1, 1, 1])):
         for budget in (4.0, 100.0):
-            restrictions = Restrictions(signs=signs, costs=costs, budgets=np.array([budget]))
+            restrictions = Restrictions(
+                signs=signs, costs=costs, budgets=np.array([budget])
+            )
             (found,) = limited_path(gram, np.array([2]), 1.0, restrictions)
             chosen.append(set(found.support.tolist()) & {0, 4, 5, 6})
     assert chosen == [{5}, {5}, {4}, {4}]
@@ -267,7 +302,9 @@ def test_more_fixed_columns_than_the_first_stage_has_room_for(thorough):
     assert [one.support.size for one in path] == [60, 61, 62]
     every = np.delete(np.arange(80), fixed)
     best = min(
-        1 - gram.delta[A] @ np.linalg.solve(gram.block(A, A) + 0.1 * np.eye(61), gram.delta[A])
+        1
+        - gram.delta[A]
+        @ np.linalg.solve(gram.block(A, A) + 0.1 * np.eye(61), gram.delta[A])
         for A in (np.append(fixed, j) for j in every)
     )
     assert path[1].objective == pytest.approx(best)

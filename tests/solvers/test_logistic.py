@@ -76,13 +76,17 @@ def test_nothing_is_lower_under_signs_and_within_strata(k, n_strata, signed, see
     positive[: 2 * n_strata] = np.repeat([True, False], n_strata)
     signs = random.integers(-1, 2, k) if signed else np.zeros(k, np.int64)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    coef, _ = logistic_regression(X, positive, ridge=ridge, signs=signs, intercept_of=code)
+    coef, _ = logistic_regression(
+        X, positive, ridge=ridge, signs=signs, intercept_of=code
+    )
     assert (signs * coef >= 0).all()
     # Intercepts by Newton's method in one dimension each.
     height = np.zeros(n_strata)
     for _ in range(200):
         p = expit(X @ coef + height[code])
-        height -= np.bincount(code, p - positive) / np.bincount(code, p * (1 - p) + 1e-3)
+        height -= np.bincount(code, p - positive) / np.bincount(
+            code, p * (1 - p) + 1e-3
+        )
     gradient = X.T @ (expit(X @ coef + height[code]) - positive) / n + ridge * coef
     # Zero, but for coefficients that their sign keeps at 0.
     kept = (signs != 0) & (coef == 0)
@@ -106,8 +110,12 @@ def test_a_weight_of_two_counts_as_two_rows():
     X, positive = random.normal(size=(30, 2)), random.random(30) < 0.4
     weight = random.integers(1, 4, 30)
     coef, intercept = logistic_regression(X, positive, weight.astype(float))
-    repeated = logistic_regression(np.repeat(X, weight, axis=0), np.repeat(positive, weight))
-    np.testing.assert_allclose([*coef, intercept], [*repeated[0], repeated[1]], rtol=1e-8)
+    repeated = logistic_regression(
+        np.repeat(X, weight, axis=0), np.repeat(positive, weight)
+    )
+    np.testing.assert_allclose(
+        [*coef, intercept], [*repeated[0], repeated[1]], rtol=1e-8
+    )
 
 
 @pytest.mark.parametrize("gap", [1.0, 1e6])

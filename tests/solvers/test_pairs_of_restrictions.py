@@ -14,7 +14,8 @@ from sparseauc.solvers.exchange import Solution
 from sparseauc.solvers.restrictions import Restrictions
 
 KINDS = "signs", "exclude", "include", "families", "budget", "groups", "strata"
-# Columns of a group are chosen together: they neither compete nor have signs, and pay once.
+# Columns of a group are chosen together: they neither compete nor have signs, and pay
+# once.
 EXCLUSIVE = {("signs", "groups"), ("families", "groups")}
 PAIRS = [pair for pair in combinations(KINDS, 2) if pair not in EXCLUSIVE]
 N, D, K, N_TABLES = 60, 10, 3, 12
@@ -25,7 +26,9 @@ def table(seed):
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(N) % 3 == 0, 1, -1)
     X = rng.normal(size=(N, D // 2))[:, np.arange(D) // 2]
-    X[:, ::2] += 0.3 * rng.normal(size=(N, D // 2)) + np.outer(y, rng.uniform(0, 0.4, D // 2))
+    X[:, ::2] += 0.3 * rng.normal(size=(N, D // 2)) + np.outer(
+        y, rng.uniform(0, 0.4, D // 2)
+    )
     return X, y, rng.integers(0, 3, N)
 
 
@@ -34,7 +37,9 @@ def restrictions_of(kinds, seed):
     shuffled = rng.permutation(D)
     limits = Restrictions(
         fixed=np.sort(shuffled[:1]) if "include" in kinds else np.empty(0, np.int64),
-        excluded=np.sort(shuffled[1:4]) if "exclude" in kinds else np.empty(0, np.int64),
+        excluded=np.sort(shuffled[1:4])
+        if "exclude" in kinds
+        else np.empty(0, np.int64),
     )
     if "signs" in kinds:
         limits = replace(limits, signs=rng.choice([-1, 1, 1, 0], D))
@@ -145,7 +150,9 @@ def test_pair(pair):
         limits = restrictions_of(pair, seed)
         if (
             limits.groups is not None
-            and np.isin(limits.groups[limits.fixed], limits.groups[limits.excluded]).any()
+            and np.isin(
+                limits.groups[limits.fixed], limits.groups[limits.excluded]
+            ).any()
         ):
             limits = replace(limits, excluded=limits.excluded[:0])
         moments = class_moments(X, y, strata=strata)
@@ -157,7 +164,9 @@ def test_pair(pair):
         assert is_feasible(support, limits)
         assert limits.right_signs(support, coef)
         block = H[np.ix_(support, support)]
-        assert objective == pytest.approx(1 + 2 * delta[support] @ coef + coef @ block @ coef)
+        assert objective == pytest.approx(
+            1 + 2 * delta[support] @ coef + coef @ block @ coef
+        )
         best = least_objective(H, delta, limits)
         assert objective >= best - 1e-9
         optimal += objective <= best + 1e-9

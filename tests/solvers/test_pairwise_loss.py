@@ -22,7 +22,8 @@ from sparseauc.solvers.sht_auc import (
 
 STORAGES = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sp.csr_array}
 
-# --------------------------------------------------------------------------------- as one calls it
+# --------------------------------------------------------------------------------- as
+# one calls it
 
 
 class Objective(TrainingSet):
@@ -31,7 +32,9 @@ class Objective(TrainingSet):
     def __init__(self, X, y, weight=None):
         X = X.tocsr() if hasattr(X, "tocsr") else X
         positive = np.asarray(y) > 0
-        super().__init__(X, positive, weight, batch_size=len(positive), rng=None, shuffle=False)
+        super().__init__(
+            X, positive, weight, batch_size=len(positive), rng=None, shuffle=False
+        )
 
     def scores_of(self, w):
         return self.scores(SparseVector(np.flatnonzero(w), w[np.flatnonzero(w)]))
@@ -43,7 +46,10 @@ class Objective(TrainingSet):
         return self.block_gradient(w, np.arange(self.X.shape[0]), 1)
 
     def block_gradient(self, w, rows, n_blocks):
-        scales = n_blocks * self._loss.scale_positive, n_blocks * self._loss.scale_negative
+        scales = (
+            n_blocks * self._loss.scale_positive,
+            n_blocks * self._loss.scale_negative,
+        )
         loss = self._loss._replace(scale_positive=scales[0], scale_negative=scales[1])
         w = np.asarray(w, self.dtype)
         vector = SparseVector(np.flatnonzero(w), w[np.flatnonzero(w)])
@@ -52,8 +58,9 @@ class Objective(TrainingSet):
         return iterate.step
 
 
-# ------------------------------------------------------------------------------ naive versions
-# In extended precision, so that what differs is the rounding of the code under test.
+# ------------------------------------------------------------------------------ naive
+# versions In extended precision, so that what differs is the rounding of the code under
+# test.
 
 
 def pairs(X, positive, weight):
@@ -79,7 +86,9 @@ def naive_gradient(X, positive, weight, w):
 
 def naive_means(X, positive, weight):
     X, weight = X.astype(np.longdouble), weight.astype(np.longdouble)
-    return (weight[rows] @ X[rows] / weight[rows].sum() for rows in (positive, ~positive))
+    return (
+        weight[rows] @ X[rows] / weight[rows].sum() for rows in (positive, ~positive)
+    )
 
 
 def naive_row_losses(X, positive, weight, w):
@@ -108,7 +117,8 @@ def naive_row_gradient(X, positive, weight, w, row):
     return own + 2 * (1 + w @ delta) * delta
 
 
-# ------------------------------------------------------------------------------ drawn problems
+# ------------------------------------------------------------------------------ drawn
+# problems
 
 
 @dataclass
@@ -136,9 +146,9 @@ class Problem:
     def margin_limit(self, w):
         """Rounding of a margin 1 − w·(x_i − x_j), and of its mean over rows.
 
-        A score adds k products, a class mean n rows, each off by eps times |w|·|x|: n + k times
-        eps times the largest such sum, for each of the two classes. At n = 40, k = 12 these are
-        about 100 eps.
+        A score adds k products, a class mean n rows, each off by eps times |w|·|x|: n +
+        k times eps times the largest such sum, for each of the two classes. At n = 40,
+        k = 12 these are about 100 eps.
         """
         reach = 1 + (np.abs(self.X[self.weight > 0].astype(float)) @ np.abs(w)).max()
         n, d = self.X.shape
@@ -164,7 +174,9 @@ def problems(draw, dtypes=(np.float64, np.float32), offsets=(0.0, 1.0, -100.0)):
     X = rng.normal(size=(n, d)) + 0.5 * positive[:, None]
     X *= rng.random((n, d)) < draw(st.sampled_from([1.0, 0.3]))
     for j in range(d):
-        kind = draw(st.sampled_from(["plain", "plain", "offset", "constant", "copy", "zero"]))
+        kind = draw(
+            st.sampled_from(["plain", "plain", "offset", "constant", "copy", "zero"])
+        )
         if kind == "offset":
             X[:, j] += draw(st.sampled_from(offsets))
         elif kind == "constant":
@@ -187,7 +199,9 @@ def problems(draw, dtypes=(np.float64, np.float32), offsets=(0.0, 1.0, -100.0)):
     w = rng.normal(size=d) / scale
     w *= rng.random(d) < draw(st.sampled_from([1.0, 0.3, 0.0]))
     dtype = draw(st.sampled_from(dtypes))
-    return Problem(X.astype(dtype), positive, weight, weights != "none", w.astype(dtype))
+    return Problem(
+        X.astype(dtype), positive, weight, weights != "none", w.astype(dtype)
+    )
 
 
 quick = settings(max_examples=150, deadline=None)
@@ -197,10 +211,12 @@ def assert_within(actual, expected, limit):
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape
     off = np.abs(actual - expected) > limit
-    assert not off.any(), f"{actual[off]} is not {expected[off]} within {np.asarray(limit)[off]}"
+    assert not off.any(), (
+        f"{actual[off]} is not {expected[off]} within {np.asarray(limit)[off]}"
+    )
 
 
-# --------------------------------------------------------------------------------- Proposition 1
+# ------------------------------------------------------------------------ Proposition 1
 
 
 @quick
@@ -210,7 +226,9 @@ def test_proposition_1_f_is_a_mean_over_rows(problem):
     X, positive, weight = problem.rows
     losses = naive_row_losses(X, positive, weight, problem.w)
     expected = naive_value(X, positive, weight, problem.w)
-    assert_within(weight @ losses / weight.sum(), expected, problem.value_limit(problem.w))
+    assert_within(
+        weight @ losses / weight.sum(), expected, problem.value_limit(problem.w)
+    )
 
 
 @quick
@@ -220,8 +238,8 @@ def test_the_gradient_of_a_single_row_is_that_of_proposition_1(problem, data):
     n = len(X)
     row = data.draw(st.integers(0, n - 1))
     expected = naive_row_gradient(X, positive, weight, problem.w, row)
-    # One row stands for all: it counts w_i·n/W± times. A row of weight zero may lie anywhere, but
-    # is multiplied by zero.
+    # One row stands for all: it counts w_i·n/W± times. A row of weight zero may lie
+    # anywhere, but is multiplied by zero.
     share = 2 * n * weight[row] / weight[positive == positive[row]].sum()
     limit = (1 + share) * problem.gradient_limit(problem.w)
     for storage in STORAGES:
@@ -229,7 +247,8 @@ def test_the_gradient_of_a_single_row_is_that_of_proposition_1(problem, data):
         assert_within(actual, expected, limit)
 
 
-# -------------------------------------------------------------------------- value and gradients
+# -------------------------------------------------------------------------- value and
+# gradients
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -238,7 +257,9 @@ def test_the_gradient_of_a_single_row_is_that_of_proposition_1(problem, data):
 def test_value_equals_the_sum_over_pairs(storage, problem):
     value = problem.objective(storage).value_at(problem.w)
     assert type(value) is float
-    assert_within(value, naive_value(*problem.rows, problem.w), problem.value_limit(problem.w))
+    assert_within(
+        value, naive_value(*problem.rows, problem.w), problem.value_limit(problem.w)
+    )
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -264,8 +285,8 @@ def test_block_gradients_average_to_the_gradient(storage, problem, batch_size, s
         for start, stop in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)
     ]
     mean = np.mean(gradients, axis=0, dtype=np.float64)
-    # A block's own sums of multipliers meet the class means before they cancel over the blocks,
-    # which adds as much again.
+    # A block's own sums of multipliers meet the class means before they cancel over the
+    # blocks, which adds as much again.
     limit = 2 * problem.gradient_limit(problem.w)
     assert_within(mean, naive_gradient(*problem.rows, problem.w), limit)
     assert_within(mean, objective.gradient(problem.w), limit)
@@ -281,7 +302,9 @@ def test_storages_agree(problem):
             ("gradient", 2 * problem.gradient_limit(problem.w)),
             ("scores_of", 2 * problem.margin_limit(problem.w)),
         ):
-            first, other = (getattr(o, name)(problem.w) for o in (objectives[0], objective))
+            first, other = (
+                getattr(o, name)(problem.w) for o in (objectives[0], objective)
+            )
             if name == "scores_of":  # rows of weight zero may lie further out
                 first, other = first[problem.weight > 0], other[problem.weight > 0]
             assert_within(first, other, limit)
@@ -289,24 +312,37 @@ def test_storages_agree(problem):
 
 @pytest.mark.parametrize("storage", STORAGES)
 def test_value_and_gradient_keep_their_digits_under_a_large_offset(storage):
-    # Margins of scores near 1e6 are good to 1e6·eps = 2e-10; a loss in raw squares to 1e-4.
+    # Margins of scores near 1e6 are good to 1e6·eps = 2e-10; a loss in raw squares to
+    # 1e-4.
     rng = np.random.default_rng(0)
-    X, positive, weight = 1e6 + rng.normal(size=(50, 3)), np.arange(50) % 5 == 0, np.ones(50)
+    X, positive, weight = (
+        1e6 + rng.normal(size=(50, 3)),
+        np.arange(50) % 5 == 0,
+        np.ones(50),
+    )
     w = np.array([0.5, -0.3, 0.2])
     objective = Objective(STORAGES[storage](X), positive)
-    assert_allclose(objective.value_at(w), float(naive_value(X, positive, weight, w)), rtol=2e-9)
+    assert_allclose(
+        objective.value_at(w), float(naive_value(X, positive, weight, w)), rtol=2e-9
+    )
 
 
 @pytest.mark.parametrize("storage", STORAGES)
 def test_doctest_numbers_for_every_label_convention(storage):
     X = STORAGES[storage](np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 1.0]]))
-    for y in ([-1, -1, 1], [0, 0, 1], [False, False, True], np.array([-1.0, -1.0, 1.0])):
+    for y in (
+        [-1, -1, 1],
+        [0, 0, 1],
+        [False, False, True],
+        np.array([-1.0, -1.0, 1.0]),
+    ):
         objective = Objective(X, y)
         assert objective.value_at([0.0, 0.0]) == 1.0
         assert objective.value_at([0.5, 0.0]) == 0.125
 
 
-# -------------------------------------------------------------------------------- X is left alone
+# -------------------------------------------------------------------------------- X is
+# left alone
 
 
 def large_problem(dtype=np.float64):
@@ -331,7 +367,9 @@ def test_x_is_neither_copied_nor_changed(storage, dtype):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     if storage == "CSR":
-        for mine, theirs in zip(objective._rows[1:4], (X.data, X.indices, X.indptr), strict=True):
+        for mine, theirs in zip(
+            objective._rows[1:4], (X.data, X.indices, X.indptr), strict=True
+        ):
             assert np.shares_memory(mine, theirs)
         assert X.data.flags.writeable
         assert_array_equal(X.toarray(), dense)
@@ -377,7 +415,9 @@ def test_read_only_csr_views_and_other_formats():
     for table in (frozen, wide_indices, sp.csc_array(dense), wide[::2, ::2]):
         objective = Objective(table, y)
         assert_allclose(objective.value_at(w), expected.value_at(w), rtol=1e-13)
-        assert_allclose(objective.gradient(w), expected.gradient(w), rtol=1e-11, atol=1e-13)
+        assert_allclose(
+            objective.gradient(w), expected.gradient(w), rtol=1e-11, atol=1e-13
+        )
     assert np.shares_memory(Objective(wide[::2, ::2], y)._rows.dense, wide)
 
 
@@ -392,7 +432,8 @@ def test_a_missing_class_is_refused(storage):
         Objective(X, [0, 1, 0, 1], np.array([1.0, 0.0, 1.0, 0.0]))
 
 
-# ----------------------------------------------------------------------- the minimiser on a support
+# ----------------------------------------------------------------------- the minimiser
+# on a support
 
 
 def on_support(d, support, values):
@@ -414,9 +455,9 @@ ALPHAS = st.sampled_from([0.0, 1e-9, 1e-3, 1.0, 1e6])
 def solution_limits(problem, w, alpha):
     """Rounding of value and gradient at a minimiser.
 
-    Entries of H are sums over n rows of products up to R_i R_j, and the solver is backward stable:
-    both leave a small multiple of (n + d)·eps·R_i R_j, to be multiplied with |w|. The ridge joins
-    R² on the diagonal.
+    Entries of H are sums over n rows of products up to R_i R_j, and the solver is
+    backward stable: both leave a small multiple of (n + d)·eps·R_i R_j, to be
+    multiplied with |w|. The ridge joins R² on the diagonal.
     """
     n, d = problem.X.shape
     size = np.sqrt(problem.size**2 + alpha)
@@ -438,7 +479,9 @@ def test_minimiser_on_a_support(storage, drawn, alpha, data):
     assert type(value) is float
     w = on_support(d, support, coefficients)
     value_limit, gradient_limit = solution_limits(problem, w, alpha)
-    assert_within(value, naive_value(X, positive, weight, w) + alpha * (w @ w), value_limit)
+    assert_within(
+        value, naive_value(X, positive, weight, w) + alpha * (w @ w), value_limit
+    )
     gradient = naive_gradient(X, positive, weight, w) + 2 * alpha * w
     assert_within(gradient[support], np.zeros(len(support)), gradient_limit[support])
     # No step on the support goes down, long or short, in units of the columns.
@@ -446,7 +489,9 @@ def test_minimiser_on_a_support(storage, drawn, alpha, data):
     for length in (1e-6, 1e-2, 1.0, 10.0):
         step = length * rng.normal(size=d) / np.sqrt(problem.size**2 + 1e-30)
         other = w + on_support(d, support, step[support])
-        below = value - (naive_value(X, positive, weight, other) + alpha * (other @ other))
+        below = value - (
+            naive_value(X, positive, weight, other) + alpha * (other @ other)
+        )
         assert below <= value_limit + np.abs(step[support]) @ gradient_limit[support]
 
 
@@ -457,7 +502,12 @@ def test_minimiser_does_not_depend_on_how_moments_are_held(drawn, alpha):
     X, positive, weight = problem.rows
     moments = class_moments(X, positive, weight)
     coefficients, value = minimise_on_support(moments, support, alpha)
-    limit = 2 * solution_limits(problem, on_support(X.shape[1], support, coefficients), alpha)[0]
+    limit = (
+        2
+        * solution_limits(
+            problem, on_support(X.shape[1], support, coefficients), alpha
+        )[0]
+    )
     for other in (
         moments.summary(support),
         class_moments(sp.csr_array(X), positive, weight),
@@ -470,7 +520,9 @@ def separated(n=60, d=6, seed=0):
     """Correlated columns, some of them informative."""
     rng = np.random.default_rng(seed)
     positive = np.arange(n) % 4 == 0
-    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + positive[:, None] * rng.normal(size=d)
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + positive[
+        :, None
+    ] * rng.normal(size=d)
     return X, positive
 
 
@@ -485,7 +537,9 @@ def test_coefficients_come_in_the_order_of_the_support():
 
 def test_an_empty_support_leaves_the_loss_of_nothing():
     for support in ([], np.array([], dtype=int), ()):
-        coefficients, value = minimise_on_support(class_moments(*separated()), support, 0.1)
+        coefficients, value = minimise_on_support(
+            class_moments(*separated()), support, 0.1
+        )
         assert coefficients.shape == (0,)
         assert value == 1.0
 
@@ -493,21 +547,28 @@ def test_an_empty_support_leaves_the_loss_of_nothing():
 def test_unconstrained_minimiser_is_fishers_discriminant_of_equally_weighted_classes():
     X, positive = separated()
     within = np.cov(X[positive].T, bias=True) + np.cov(X[~positive].T, bias=True)
-    fisher = np.linalg.solve(within, X[positive].mean(axis=0) - X[~positive].mean(axis=0))
+    fisher = np.linalg.solve(
+        within, X[positive].mean(axis=0) - X[~positive].mean(axis=0)
+    )
     w, value = minimise_on_support(class_moments(X, positive), range(6))
-    # The discriminant has no length; the squared loss chooses one. Condition 1e3 costs 3 digits.
+    # The discriminant has no length; the squared loss chooses one. Condition 1e3 costs
+    # 3 digits.
     assert_allclose(w / np.linalg.norm(w), fisher / np.linalg.norm(fisher), rtol=1e-11)
-    # Sherman–Morrison: w = Fisher / (1 + δ·Fisher's length), F = 1 / (1 + Mahalanobis distance²).
+    # Sherman–Morrison: w = Fisher / (1 + δ·Fisher's length), F = 1 / (1 + Mahalanobis
+    # distance²).
     distance = fisher @ (X[positive].mean(axis=0) - X[~positive].mean(axis=0))
     assert_allclose(w, fisher / (1 + distance), rtol=1e-11)
     assert_allclose(value, 1 / (1 + distance), rtol=1e-12)
 
 
 def test_shares_of_the_classes_do_not_matter():
-    # Every positive counted ten times changes neither mean nor covariance of the positives.
+    # Every positive counted ten times changes neither mean nor covariance of the
+    # positives.
     X, positive = separated()
     once = minimise_on_support(class_moments(X, positive), range(6))
-    tenfold = minimise_on_support(class_moments(X, positive, 1 + 9.0 * positive), range(6))
+    tenfold = minimise_on_support(
+        class_moments(X, positive, 1 + 9.0 * positive), range(6)
+    )
     assert_allclose(once[0], tenfold[0], rtol=1e-11)
     assert_allclose(once[1], tenfold[1], rtol=1e-12)
 
@@ -540,7 +601,13 @@ def test_copies_of_a_column_add_nothing(storage, offset):
     alone, value = minimise_on_support(moments, [0, 1, 2])
     # H of columns offset by b is known to eps·b, amplified by its condition (1e2 here).
     digits = {"rtol": 1e-10 * max(1.0, offset)}
-    for support in ([0, 1, 2, 3], [3, 4, 2], [0, 1, 2, 4, 5], range(8), [7, 6, 5, 4, 3, 2, 1, 0]):
+    for support in (
+        [0, 1, 2, 3],
+        [3, 4, 2],
+        [0, 1, 2, 4, 5],
+        range(8),
+        [7, 6, 5, 4, 3, 2, 1, 0],
+    ):
         w, same = minimise_on_support(moments, support)
         assert np.isfinite(w).all()
         assert_allclose(same, value, **digits)
@@ -574,7 +641,9 @@ def test_wildly_different_scales_change_units_only(storage):
     w, value = minimise_on_support(class_moments(X, positive), range(6))
     moments = class_moments(STORAGES[storage](X * scale), positive)
     scaled, same = minimise_on_support(moments, range(6))
-    assert_allclose(scaled * scale, w, rtol=1e-10)  # condition 1e3 in units of the columns
+    assert_allclose(
+        scaled * scale, w, rtol=1e-10
+    )  # condition 1e3 in units of the columns
     assert_allclose(same, value, rtol=1e-11)
 
 
@@ -590,7 +659,10 @@ def test_wildly_different_scales_change_units_only(storage):
 )
 def test_columns_that_cannot_be_are_refused(support, message):
     X, positive = separated()
-    for moments in (class_moments(X, positive), class_moments(X, positive).summary(range(6))):
+    for moments in (
+        class_moments(X, positive),
+        class_moments(X, positive).summary(range(6)),
+    ):
         with pytest.raises(ValueError, match=message):
             moments.columns(support)
 

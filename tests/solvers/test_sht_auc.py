@@ -41,7 +41,8 @@ def value(X, y, w, weight=None):
     return training.value(training.scores(SparseVector(support, w[support])))
 
 
-# ------------------------------------------------------------------ the oracle: Algorithm 1, naive
+# ------------------------------------------------------------------ the oracle:
+# Algorithm 1, naive
 
 
 def naive_loss(X, y, w, weight):
@@ -81,7 +82,7 @@ def problem(seed, n, d, ratio=0.4, scale=1.0):
     return X, np.where(positive, 1, -1)
 
 
-# ------------------------------------------------------------------------------------- equality
+# ----------------------------------------------------------------------------- equality
 
 
 @given(
@@ -145,7 +146,8 @@ def test_rows_of_weight_zero_are_as_good_as_absent():
     np.testing.assert_allclose(weighted, absent, rtol=1e-9)
 
 
-# ------------------------------------------------------------------------------- blocks and H_k
+# ------------------------------------------------------------------------------- blocks
+# and H_k
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,9 @@ def test_a_block_has_twenty_of_the_rarer_class(n, n_positive, expected):
 
 
 @given(n=st.integers(1, 60), batch_size=st.integers(1, 70), shuffle=st.booleans())
-def test_blocks_hold_every_row_once_and_differ_by_one_row_at_most(n, batch_size, shuffle):
+def test_blocks_hold_every_row_once_and_differ_by_one_row_at_most(
+    n, batch_size, shuffle
+):
     rows = np.arange(n) * 3
     order, starts = Blocks.deal(rows, batch_size, shuffle, np.random.default_rng(0))
     sizes = np.diff(starts)
@@ -185,7 +189,9 @@ def test_blocks_are_drawn_as_told():
     draws = [blocks.draw("permutation", rng).tolist() for _ in range(5)]
     assert all(sorted(draw) == list(range(10)) for draw in draws)
     assert draws[0] != draws[1]
-    counts = np.bincount(np.concatenate([blocks.draw("replacement", rng) for _ in range(500)]))
+    counts = np.bincount(
+        np.concatenate([blocks.draw("replacement", rng) for _ in range(500)])
+    )
     assert counts.size == 10
     assert abs(counts - 500).max() < 120  # five standard deviations
 
@@ -205,11 +211,18 @@ def test_h_k_keeps_the_k_largest_and_of_equal_ones_the_first(values, k, dtype):
 @pytest.mark.parametrize("k", [1, 17, 2000, 2999])
 def test_h_k_of_long_vectors(k):
     rng = np.random.default_rng(k)
-    for vector in (rng.standard_normal(3000), np.ones(3000), np.tile([1.0, 0.0, -2.0], 1000)):
-        np.testing.assert_array_equal(hard_threshold(vector, k)[0], naive_top_k(vector, k))
+    for vector in (
+        rng.standard_normal(3000),
+        np.ones(3000),
+        np.tile([1.0, 0.0, -2.0], 1000),
+    ):
+        np.testing.assert_array_equal(
+            hard_threshold(vector, k)[0], naive_top_k(vector, k)
+        )
 
 
-# ------------------------------------------------------------------------------ rows in chunks
+# ------------------------------------------------------------------------------ rows in
+# chunks
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -229,7 +242,12 @@ def test_a_source_reaches_the_f_of_the_table(step_size, weighted):
 
 def test_blocks_of_one_chunk_are_those_of_the_table():
     X, y = problem(9, 90, 12)
-    settings = {"block_order": "cyclic", "shuffle": False, "batch_size": 20, "step_size": 0.01}
+    settings = {
+        "block_order": "cyclic",
+        "shuffle": False,
+        "batch_size": 20,
+        "step_size": 0.01,
+    }
     expected, _ = fit(X, y, 4, **settings)
     found, _ = fit(ArrayChunks(X), y, 4, **settings)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
@@ -238,10 +256,17 @@ def test_blocks_of_one_chunk_are_those_of_the_table():
 def test_a_source_that_diverges_says_so():
     X, y = problem(6, 100, 10)
     with pytest.raises(ValueError, match=r"diverged in epoch \d+ with step_size=1000"):
-        fit(ArrayChunks(X, chunk_bytes=800), y, 5, step_size=1000.0, max_epochs=200, tol=0.0)
+        fit(
+            ArrayChunks(X, chunk_bytes=800),
+            y,
+            5,
+            step_size=1000.0,
+            max_epochs=200,
+            tol=0.0,
+        )
 
 
-# ------------------------------------------------------------------------------------ behaviour
+# ---------------------------------------------------------------------------- behaviour
 
 
 def test_same_seed_same_answer_and_input_untouched():
@@ -304,17 +329,22 @@ def test_too_large_a_step_is_reported():
         fit(X, y, 5, step_size=1000.0, max_epochs=200, tol=0.0)
 
 
-# ------------------------------------------------------------------------------ the automatic step
+# ------------------------------------------------------------------------------ the
+# automatic step
 
 
 def test_first_step_is_exact_along_the_gradient():
     X, y = problem(7, 60, 12)
 
     def first_step(table):
-        return exact_first_step(TrainingSet(table, y > 0, rng=np.random.default_rng(0)), 4)
+        return exact_first_step(
+            TrainingSet(table, y > 0, rng=np.random.default_rng(0)), 4
+        )
 
     gamma = first_step(X)
-    direction = naive_hard_threshold(2 * (X[y < 0].mean(axis=0) - X[y > 0].mean(axis=0)), 4)
+    direction = naive_hard_threshold(
+        2 * (X[y < 0].mean(axis=0) - X[y > 0].mean(axis=0)), 4
+    )
     values = [value(X, y, -t * gamma * direction) for t in (0.99, 1.0, 1.01)]
     assert values[1] < values[0]
     assert values[1] < values[2]
@@ -336,7 +366,10 @@ def hard_designs():
         "z-scored": (gaussian, y),
         "raw intensities": (raw, y),
         "unit rows": (gaussian / np.linalg.norm(gaussian, axis=1)[:, None], y),
-        "CSR counts": (sp.csr_array(rng.poisson(0.3, (n, d)) * rng.integers(1, 90, d) * 1.0), y),
+        "CSR counts": (
+            sp.csr_array(rng.poisson(0.3, (n, d)) * rng.integers(1, 90, d) * 1.0),
+            y,
+        ),
         "near-duplicate column": (twin, y),
         "tiny": (gaussian * 1e-9, y),
         "huge": (gaussian * 1e100, y),
@@ -366,7 +399,8 @@ def test_automatic_step_on_real_intensities(data_folder):
 
 
 def test_automatic_step_keeps_up_with_the_best_constant_step():
-    # The full table is benchmarks/sht_auc_step.py; this is one small design with room to spare.
+    # The full table is benchmarks/sht_auc_step.py; this is one small design with room
+    # to spare.
     X, y = make_outbreak(400, 200, 10, mu=0.5, r=0.2, correlation=0.6, random_state=0)
 
     def reached(step_size):

@@ -27,7 +27,9 @@ def test_it_is_a_cox_model_with_one_column(problem):
     linear_model = pytest.importorskip("sksurv.linear_model")
     scores, times = problem
     found = ProportionalHazards.fit(scores, times)
-    y = np.array(list(zip(times.event, times.time, strict=True)), [("e", "?"), ("t", "f8")])
+    y = np.array(
+        list(zip(times.event, times.time, strict=True)), [("e", "?"), ("t", "f8")]
+    )
     # It is given the score in units in which its steps do not overflow.
     mean, spread = scores.mean(), scores.std()
     standard = (scores[:, None] - mean) / spread
@@ -37,7 +39,8 @@ def test_it_is_a_cox_model_with_one_column(problem):
     at = np.unique(times.time)
     some = np.quantile(scores, [0.1, 0.5, 0.9])
     expected = [
-        curve(at) for curve in cox.predict_survival_function((some[:, None] - mean) / spread)
+        curve(at)
+        for curve in cox.predict_survival_function((some[:, None] - mean) / spread)
     ]
     assert_allclose(found.survival(some, at), expected, atol=1e-6)
     assert found.n_events == times.event.sum()
@@ -53,7 +56,9 @@ def test_weights_count_rows(problem):
     plain = ProportionalHazards.fit(scores[repeated], times.take(repeated))
     assert_allclose(weighted.slope, plain.slope, rtol=1e-6, atol=1e-9)
     at = np.unique(times.time)
-    assert_allclose(weighted.survival(scores[:3], at), plain.survival(scores[:3], at), atol=1e-6)
+    assert_allclose(
+        weighted.survival(scores[:3], at), plain.survival(scores[:3], at), atol=1e-6
+    )
 
 
 def test_odd_scores():
@@ -70,4 +75,6 @@ def test_odd_scores():
     missing = np.where(np.arange(20) == 4, np.nan, -np.arange(20.0))
     assert ProportionalHazards.fit(missing, times).n_rows == 19
     with pytest.raises(ValueError, match="no risk to estimate"):
-        ProportionalHazards.fit(np.ones(2), SurvivalTimes(np.ones(2), np.zeros(2, np.bool_)))
+        ProportionalHazards.fit(
+            np.ones(2), SurvivalTimes(np.ones(2), np.zeros(2, np.bool_))
+        )

@@ -43,7 +43,10 @@ def naive_pairs(times, weight, strata, event_weight, weighting="pairs"):
                 found.append((i, j, weight[i] * weight[j] * event_weight[i]))
     found = [one for one in found if one[2] > 0]
     if weighting == "equal":
-        totals = {s: sum(c for i, _, c in found if strata[i] == s) for s in set(strata.tolist())}
+        totals = {
+            s: sum(c for i, _, c in found if strata[i] == s)
+            for s in set(strata.tolist())
+        }
         found = [(i, j, count / totals[strata[i]]) for i, j, count in found]
     return found
 
@@ -65,7 +68,12 @@ def problems(draw, d=5):
     return X, times, weight, strata, event_weight, weighting
 
 
-@given(problems(), st.booleans(), st.sampled_from([np.asarray, sp.csr_array]), st.integers(1, 9))
+@given(
+    problems(),
+    st.booleans(),
+    st.sampled_from([np.asarray, sp.csr_array]),
+    st.integers(1, 9),
+)
 def test_moments_are_those_of_all_pairs(problem, integer, convert, tile):
     X, times, weight, strata, event_weight, weighting = problem
     if integer:
@@ -87,7 +95,10 @@ def test_moments_are_those_of_all_pairs(problem, integer, convert, tile):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sparseauc.moments.pairs._TILE_NUMBERS", tile * d)
         assert_allclose(
-            moments.delta, -counts @ differences / total, rtol=1e-9, atol=1e-12 * abs(X).max()
+            moments.delta,
+            -counts @ differences / total,
+            rtol=1e-9,
+            atol=1e-12 * abs(X).max(),
         )
         expected = (differences.T * counts) @ differences / total
         size = np.sqrt(np.diag(expected))
@@ -109,13 +120,19 @@ def test_moments_are_those_of_all_pairs(problem, integer, convert, tile):
                 expected[np.ix_(columns, others)] / np.outer(scale[columns], scale[others]),
                 atol=1e-12,
             )  # fmt: skip
-        assert_allclose(moments.diagonal / scale**2, np.diag(expected) / scale**2, atol=1e-12)
+        assert_allclose(
+            moments.diagonal / scale**2, np.diag(expected) / scale**2, atol=1e-12
+        )
         assert_allclose(moments.columns([1, 3]), moments.block(every, np.array([1, 3])))
         w = np.linspace(-1, 1, d) / scale
-        assert_allclose(moments.loss(w), counts @ (1 - differences @ w) ** 2 / total, rtol=1e-9)
+        assert_allclose(
+            moments.loss(w), counts @ (1 - differences @ w) ** 2 / total, rtol=1e-9
+        )
         unit, magnitude = moments.rounding()
         assert unit < 1e-11
-        assert (np.abs(moments.delta + counts @ differences / total) <= unit * magnitude).all()
+        assert (
+            np.abs(moments.delta + counts @ differences / total) <= unit * magnitude
+        ).all()
         bound = unit * np.outer(magnitude, magnitude)
         assert (np.abs(moments.block(every, every) - expected) <= bound).all()
 
@@ -166,7 +183,9 @@ def test_concordance_equals_that_of_scikit_survival(problem, ties):
     X, times, _, _, _, _ = problem
     scores = np.round(X[:, 0] / np.abs(X[:, 0]).max(), 1 if ties else 12)
     y = structured(times)
-    naive = naive_pairs(times, np.ones(len(times)), np.zeros(len(times)), np.ones(len(times)))
+    naive = naive_pairs(
+        times, np.ones(len(times)), np.zeros(len(times)), np.ones(len(times))
+    )
     if not naive or len(times) < 2:
         with pytest.raises(ValueError, match=r"events|equal|compared"):
             harrell_concordance(y, scores)
@@ -206,7 +225,9 @@ def test_lists_are_the_best_of_all_and_bounds_hold(problem, k, alpha):
     if not (moments.deviations > 1e-8 * np.abs(X).max(axis=0)).all():
         return
     gram = StandardisedGram(moments)
-    path = path_of_moments(moments, np.array([k]), np.array([alpha]), Restrictions(), thorough=True)
+    path = path_of_moments(
+        moments, np.array([k]), np.array([alpha]), Restrictions(), thorough=True
+    )
     ((found,),) = path.solutions
     whole = gram.gram()
     best = np.inf
@@ -256,7 +277,8 @@ def test_the_target_is_read_from_arrays_and_frames():
 
 
 @pytest.mark.parametrize(
-    ("horizon", "message"), [(0.0, "above 0"), (9.0, "beyond the last"), (1.5, "no event comes")]
+    ("horizon", "message"),
+    [(0.0, "above 0"), (9.0, "beyond the last"), (1.5, "no event comes")],
 )
 def test_horizons_with_nothing_to_compare_are_refused(horizon, message):
     times = SurvivalTimes(np.array([2.0, 5.0, 3.0]), np.array([True, False, True]))
@@ -265,7 +287,9 @@ def test_horizons_with_nothing_to_compare_are_refused(horizon, message):
 
 
 def test_weights_of_events_are_those_of_uno():
-    times = SurvivalTimes(np.array([1.0, 2.0, 3.0, 4.0]), np.array([True, False, True, True]))
+    times = SurvivalTimes(
+        np.array([1.0, 2.0, 3.0, 4.0]), np.array([True, False, True, True])
+    )
     weights = uno_weights(times, censoring_distribution(times), horizon=4.0)
     assert_allclose(weights, [1.0, 0.0, (2 / 3) ** -2, 0.0])
 
@@ -281,7 +305,10 @@ def test_standard_error_is_that_of_the_sums_over_the_pairs_of_each_row(problem):
     )
     scores = np.round(X[:, 0] / np.abs(X[:, 0]).max(), 1)
     total = sum(count for _, _, count in found)
-    won = {(i, j): (scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]) for i, j, _ in found}
+    won = {
+        (i, j): (scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j])
+        for i, j, _ in found
+    }
     area = sum(count * won[i, j] for i, j, count in found) / total
     apart = np.zeros(len(times))
     for i, j, count in found:
@@ -296,7 +323,9 @@ def test_standard_error_is_that_of_the_sums_over_the_pairs_of_each_row(problem):
         for side in (first, counted & ~first)
     )
     assert pairs.concordance(scores) == pytest.approx(area, abs=1e-12)
-    assert pairs.standard_error(scores) == pytest.approx(np.sqrt(variance) / total, abs=1e-9)
+    assert pairs.standard_error(scores) == pytest.approx(
+        np.sqrt(variance) / total, abs=1e-9
+    )
 
 
 def test_standard_error_of_related_rows_sums_what_a_group_adds():
@@ -306,7 +335,9 @@ def test_standard_error_of_related_rows_sums_what_a_group_adds():
     scores = np.round(rng.normal(size=n) + rng.normal(size=15)[groups], 1)
     outcome = Times(times, groups=groups)
     pairs = naive_pairs(times, np.ones(n), np.zeros(n, int), np.ones(n), "pairs")
-    won = [(scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]) for i, j, _ in pairs]
+    won = [
+        (scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]) for i, j, _ in pairs
+    ]
     area = np.mean(won)
     apart = np.zeros((2, 15))  # by class of the row, and group
     for (i, j, _), win in zip(pairs, won, strict=True):
@@ -331,12 +362,16 @@ def test_standard_error_of_two_classes_is_delongs(seed, n_positive, n_negative):
     expected = auc_confidence_interval(y, scores)
     weighted = Binary(y == 1, np.full(y.size, 2.0)).interval(scores)
     for name in ("auc", "low", "high", "standard_error"):
-        assert getattr(weighted, name) == pytest.approx(getattr(expected, name), abs=1e-9)
+        assert getattr(weighted, name) == pytest.approx(
+            getattr(expected, name), abs=1e-9
+        )
     groups = rng.integers(0, 5, y.size)
     expected = auc_confidence_interval(y, scores, groups=groups)
     weighted = Binary(y == 1, np.full(y.size, 2.0), groups=groups).interval(scores)
     for name in ("auc", "low", "high", "standard_error"):
-        assert getattr(weighted, name) == pytest.approx(getattr(expected, name), abs=1e-6)
+        assert getattr(weighted, name) == pytest.approx(
+            getattr(expected, name), abs=1e-6
+        )
 
 
 def test_standard_error_is_that_of_repeated_samples():
@@ -371,4 +406,6 @@ def test_weights_at_a_horizon_give_scikit_survivals_auc_and_brier_score():
     assert Binary(by_then, weights).interval(x).auc == pytest.approx(area[0], abs=1e-12)
     assert weights.sum() == pytest.approx(200, rel=0.05)
     with pytest.raises(ValueError, match="no row is followed beyond the horizon"):
-        horizon_weights(SurvivalTimes(np.array([1.0, 2.0, 2.0]), np.array([0, 1, 0]) > 0), 2.0)
+        horizon_weights(
+            SurvivalTimes(np.array([1.0, 2.0, 2.0]), np.array([0, 1, 0]) > 0), 2.0
+        )

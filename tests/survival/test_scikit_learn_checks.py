@@ -35,11 +35,16 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("model", [SparseConcordance(3), SparseConcordanceCV(ks=[1, 2], cv=3)])
+@pytest.mark.parametrize(
+    "model", [SparseConcordance(3), SparseConcordanceCV(ks=[1, 2], cv=3)]
+)
 def test_parameters_are_kept(model):
     assert clone(model).get_params() == model.get_params()
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((60, 5)), np.column_stack([np.ones(60), rng.exponential(size=60)])
+    X, y = (
+        rng.standard_normal((60, 5)),
+        np.column_stack([np.ones(60), rng.exponential(size=60)]),
+    )
     before = dict(model.get_params())
     model.fit(X, y)
     assert model.get_params() == before

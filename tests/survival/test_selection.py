@@ -15,7 +15,12 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 from sparseauc import Limits, SparseConcordance, SparseConcordanceCV
 from sparseauc.metrics import delong_test
 from sparseauc.outcome import Binary, Times
-from sparseauc.selection import near_equal_lists, point_score, replacements, stability_selection
+from sparseauc.selection import (
+    near_equal_lists,
+    point_score,
+    replacements,
+    stability_selection,
+)
 from sparseauc.selection.confidence import nested_scores, permutation_test
 from sparseauc.selection.fitted_list import FittedList
 from sparseauc.selection.replacing import judge_lists
@@ -38,7 +43,8 @@ def table():
     X[:, 6] = X[:, 2] + 0.3 * rng.standard_normal(150)
     time = rng.exponential(np.exp(-X[:, 2] + 0.7 * X[:, 5]))
     y = np.array(
-        list(zip(rng.random(150) < 0.6, time, strict=True)), dtype=[("event", "?"), ("time", "f8")]
+        list(zip(rng.random(150) < 0.6, time, strict=True)),
+        dtype=[("event", "?"), ("time", "f8")],
     )
     return X, y
 
@@ -57,9 +63,13 @@ def test_near_equal_lists_are_all_of_them(table):
     X, y = table
     model = SparseConcordance(2, ALPHA).fit(X, y)
     found = near_equal_lists(model, X, y, within=0.05)
-    objectives = {columns: objective(X, y, list(columns)) for columns in combinations(range(8), 2)}
+    objectives = {
+        columns: objective(X, y, list(columns)) for columns in combinations(range(8), 2)
+    }
     least = min(objectives.values())
-    expected = {columns for columns, value in objectives.items() if value <= 1.05 * least}
+    expected = {
+        columns for columns, value in objectives.items() if value <= 1.05 * least
+    }
     assert found.complete
     assert {tuple(sorted(one)) for one in found.lists} == expected
 
@@ -67,7 +77,9 @@ def test_near_equal_lists_are_all_of_them(table):
 @pytest.mark.parametrize("strata", [None, np.arange(150) % 2])
 def test_stability(table, strata):
     X, y = table
-    found = stability_selection(X, y, 3, alpha=ALPHA, n_pairs=10, strata=strata, random_state=0)
+    found = stability_selection(
+        X, y, 3, alpha=ALPHA, n_pairs=10, strata=strata, random_state=0
+    )
     assert_allclose(found.frequency.sum(), 3)
     assert found.frequency[5] == 1
     assert found.frequency[[2, 6]].sum() > 0.9
@@ -87,7 +99,8 @@ def test_nested_scores(table, strata):
         folds[test] = number
         of_test = None if strata is None else strata[test]
         assert_allclose(
-            found.fold_aucs[number], harrell_concordance(y[test], scores[test], strata=of_test)
+            found.fold_aucs[number],
+            harrell_concordance(y[test], scores[test], strata=of_test),
         )
     assert_allclose(found.scores, scores, rtol=1e-9)
     within = None if strata is None else 10 * strata + folds
@@ -108,13 +121,16 @@ def test_replacements(table, weighted):
     for place, column in enumerate(chosen.tolist()):
         rest = chosen[1 - place]
         changes = {
-            j: objective(X, y, sorted([rest, j]), weight) - objective(X, y, chosen, weight)
+            j: objective(X, y, sorted([rest, j]), weight)
+            - objective(X, y, chosen, weight)
             for j in set(range(8)) - set(chosen.tolist())
         }
         expected = sorted(changes, key=changes.get)[:3]
         part = found[found["column"] == column]
         assert part["replacement"].tolist() == expected
-        assert_allclose(part["objective_change"], [changes[j] for j in expected], rtol=1e-8)
+        assert_allclose(
+            part["objective_change"], [changes[j] for j in expected], rtol=1e-8
+        )
     # A column that is nearly a copy costs least.
     copy = found[(found["column"] == 2) & (found["replacement"] == 6)]
     assert copy["auc_change"].item() == found["auc_change"].max()
@@ -154,7 +170,10 @@ def test_error_of_a_difference_of_concordances(table, rounded):
                 row[j] += right
     apart = adds[0] - adds[1]
     sides = [apart[y["event"]], apart[~y["event"]]]
-    expected = np.sqrt(sum(side @ side * side.size / (side.size - 1) for side in sides)) / n_pairs
+    expected = (
+        np.sqrt(sum(side @ side * side.size / (side.size - 1) for side in sides))
+        / n_pairs
+    )
     assert_allclose(pairs.standard_error(one, other), expected, rtol=1e-10)
     assert pairs.standard_error(one, one) == 0
 
@@ -189,12 +208,15 @@ def test_risk_by_total_is_that_of_a_cox_model_of_totals_left_out(table):
     assert_allclose(score.model.predict(X), totals, atol=1e-8)
     assert_allclose(score.model.predict_risk(X), score.risks(totals), atol=1e-8)
     assert_allclose(
-        score.model.predict_survival_function(X[:1])[0](0.8), 1 - score.risks(totals[:1])[0]
+        score.model.predict_survival_function(X[:1])[0](0.8),
+        1 - score.risks(totals[:1])[0],
     )
     most = column_table(score.model, X, y).set_index("column")["points"]
     assert_allclose(most, score.columns.groupby("column")["points"].max()[most.index])
     assert not hasattr(model, "hazards_")
-    by_hand = np.mean([harrell_concordance(y[test], left_out[test]) for _, test in splits])
+    by_hand = np.mean(
+        [harrell_concordance(y[test], left_out[test]) for _, test in splits]
+    )
     assert_allclose(score.auc, by_hand)
 
 
@@ -203,7 +225,10 @@ def test_shares_by_total_are_those_of_inverse_censoring_weights(table):
     model = SparseConcordanceCV(ks=[2], horizon=0.8, curves=False).fit(X, y)
     score = point_score(model, X, y, largest=3, cv=KFold(5))
     times = SurvivalTimes(y["time"], y["event"])
-    weight, left_out = horizon_weights(times, 0.8), np.rint(score.model.out_of_fold_scores_)
+    weight, left_out = (
+        horizon_weights(times, 0.8),
+        np.rint(score.model.out_of_fold_scores_),
+    )
     positive, total = y["event"] & (y["time"] <= 0.8), 0
     for one in score.risk.itertuples():
         inside = (left_out > one.above) & (left_out <= one.up_to) & (weight > 0)
@@ -214,7 +239,11 @@ def test_shares_by_total_are_those_of_inverse_censoring_weights(table):
         total += one.rows
     assert total == (weight > 0).sum()
     assert_allclose(score.prevalence, np.average(positive, weights=weight))
-    assert score.risks(score.threshold - 1) < score.prevalence < score.risks(score.threshold + 1)
+    assert (
+        score.risks(score.threshold - 1)
+        < score.prevalence
+        < score.risks(score.threshold + 1)
+    )
     page = str(score)
     assert "risk until 0.8 (95 % CI)" in page
     assert "AUC" not in page
@@ -256,7 +285,9 @@ def test_permutations_move_times_and_events_together(table, strata):
     """The same as by hand: rows of y in random order, or in random order within strata."""
     X, y = table
     model = SparseConcordanceCV(ks=[1, 2], alphas=[1.0], cv=KFold(3), curves=False)
-    found = permutation_test(model, X, y, n_permutations=9, strata=strata, random_state=3)
+    found = permutation_test(
+        model, X, y, n_permutations=9, strata=strata, random_state=3
+    )
     more = {} if strata is None else {"strata": strata}
     assert found.auc == clone(model).fit(X, y, **more).best_score_
     assert (found.auc > found.null).all()
@@ -280,7 +311,9 @@ def test_permutations_of_a_model_without_a_choice(table):
         SparseConcordance(2), X, y, n_permutations=19, cv=folds, random_state=0
     )
     by_hand = [
-        harrell_concordance(y[test], SparseConcordance(2).fit(X[train], y[train]).predict(X[test]))
+        harrell_concordance(
+            y[test], SparseConcordance(2).fit(X[train], y[train]).predict(X[test])
+        )
         for train, test in folds.split(X)
     ]
     assert_allclose(found.auc, np.mean(by_hand))

@@ -29,16 +29,22 @@ from sparseauc.survival import (
 def make_times(seed=0, n=200, d=12, censored=0.4):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) @ (np.eye(d) + 0.3 * rng.standard_normal((d, d)))
-    time = np.ceil(20 * rng.exponential(np.exp(-X[:, 2] / 2 + X[:, 5] / 3 - X[:, 7] / 4)))
+    time = np.ceil(
+        20 * rng.exponential(np.exp(-X[:, 2] / 2 + X[:, 5] / 3 - X[:, 7] / 4))
+    )
     event = rng.random(n) > censored
-    y = np.array(list(zip(event, time, strict=True)), dtype=[("event", "?"), ("time", "f8")])
+    y = np.array(
+        list(zip(event, time, strict=True)), dtype=[("event", "?"), ("time", "f8")]
+    )
     return X, y
 
 
 def naive_loss(X, y, coef, weight=None):
     """The mean squared loss over all comparable pairs."""
     event, time = y["event"], y["time"]
-    later = (time[None] > time[:, None]) | ((time[None] == time[:, None]) & ~event[None])
+    later = (time[None] > time[:, None]) | (
+        (time[None] == time[:, None]) & ~event[None]
+    )
     count = (event[:, None] & later).astype(float)
     if weight is not None:
         count *= np.outer(weight, weight)
@@ -62,7 +68,9 @@ def test_the_list_is_the_best_of_all(k):
     assert model.certificate_status_ == "optimal"
     assert model.lower_bound_ <= ours
     for columns in combinations(range(8), k):
-        one = SparseConcordance(k, alpha=0.1, limits=Limits(always_include=list(columns)))
+        one = SparseConcordance(
+            k, alpha=0.1, limits=Limits(always_include=list(columns))
+        )
         assert objective(one.fit(X, y).coef_[0]) >= ours - 1e-9
 
 
@@ -73,9 +81,13 @@ def test_rows_of_weight_two_count_twice():
     weighted = SparseConcordance(4).fit(X, y, sample_weight=counts.astype(float))
     plain = SparseConcordance(4).fit(X[repeated], y[repeated])
     assert_allclose(weighted.coef_, plain.coef_, atol=1e-9)
-    assert_allclose(weighted.objective_, naive_loss(X, y, weighted.coef_[0], counts), rtol=1e-9)
+    assert_allclose(
+        weighted.objective_, naive_loss(X, y, weighted.coef_[0], counts), rtol=1e-9
+    )
     other = harrell_concordance(y[repeated], X[repeated, 2])
-    assert_allclose(harrell_concordance(y, X[:, 2], sample_weight=counts), other, rtol=1e-12)
+    assert_allclose(
+        harrell_concordance(y, X[:, 2], sample_weight=counts), other, rtol=1e-12
+    )
 
 
 def test_an_offset_between_strata_neither_helps_nor_harms():
@@ -102,7 +114,9 @@ def test_cross_validation_is_that_of_single_fits(scoring):
     assert "param_coefficients" not in results
     for i, (train, test) in enumerate(splits):
         for at, params in enumerate(results["params"]):
-            one = SparseConcordance(params["k"], params["alpha"]).fit(X[train], y[train])
+            one = SparseConcordance(params["k"], params["alpha"]).fit(
+                X[train], y[train]
+            )
             scores = one.predict(X[test])
             if scoring == "uno":
                 expected = uno_concordance(y, y[test], scores, horizon=model.horizon_)
@@ -115,7 +129,9 @@ def test_cross_validation_is_that_of_single_fits(scoring):
     for train, test in splits:
         one = SparseConcordance(model.k_, model.alpha_).fit(X[train], y[train])
         out_of_fold[test] = one.predict(X[test])
-    slope = ProportionalHazards.fit(out_of_fold, SurvivalTimes(y["time"], y["event"])).slope
+    slope = ProportionalHazards.fit(
+        out_of_fold, SurvivalTimes(y["time"], y["event"])
+    ).slope
     assert_allclose(model.coef_, slope * chosen.coef_, atol=1e-10)
     assert_allclose(model.out_of_fold_scores_, slope * out_of_fold, atol=1e-10)
     assert_allclose(model.intercept_, -X.mean(axis=0) @ model.coef_[0], atol=1e-10)
@@ -150,8 +166,11 @@ def test_risk_is_calibrated_on_out_of_fold_scores():
     at = model.unique_times_[[0, 5, -1]]
     assert_allclose([curve(at) for curve in curves], array[:, [0, 5, -1]])
     assert (np.diff(array, axis=1) <= 0).all()
-    assert_allclose(model.predict_risk(X[:3]), 1 - np.array([c(model.horizon_) for c in curves]))
-    # The mean risk is the share of rows that have their event, as Kaplan and Meier estimate it.
+    assert_allclose(
+        model.predict_risk(X[:3]), 1 - np.array([c(model.horizon_) for c in curves])
+    )
+    # The mean risk is the share of rows that have their event, as Kaplan and Meier
+    # estimate it.
     risk = model.predict_risk(X, horizon=20.0)
     order = np.argsort(model.predict(X))
     assert (np.diff(risk[order]) >= 0).all()
@@ -172,11 +191,15 @@ def test_it_works_with_scikit_survival():
     model = make_pipeline(StandardScaler(), SparseConcordanceCV(ks=[2, 4]))
     model.fit(X[train], y[train])
     scores = model.predict(X[test])
-    expected = metrics.concordance_index_censored(y["event"][test], y["time"][test], scores)[0]
+    expected = metrics.concordance_index_censored(
+        y["event"][test], y["time"][test], scores
+    )[0]
     assert_allclose(model.score(X[test], y[test]), expected, atol=1e-10)
     at = np.quantile(y["time"][test], [0.2, 0.5, 0.7])
     curves = model.predict_survival_function(X[test])
-    brier = metrics.integrated_brier_score(y[train], y[test], [curve(at) for curve in curves], at)
+    brier = metrics.integrated_brier_score(
+        y[train], y[test], [curve(at) for curve in curves], at
+    )
     assert 0 < brier < 0.25
     auc, _ = metrics.cumulative_dynamic_auc(y[train], y[test], scores, at)
     assert auc.shape == (3,)
@@ -191,9 +214,13 @@ def test_frames_sparse_tables_and_copies_give_the_same():
     X, y = make_times()
     model = SparseConcordance(3).fit(X, y)
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(12)])
-    named = SparseConcordance(3).fit(frame, pd.DataFrame({"days": y["time"], "dead": y["event"]}))
+    named = SparseConcordance(3).fit(
+        frame, pd.DataFrame({"days": y["time"], "dead": y["event"]})
+    )
     assert_array_equal(named.coef_, model.coef_)
-    assert_array_equal(named.get_feature_names_out(), frame.columns[model.get_support()])
+    assert_array_equal(
+        named.get_feature_names_out(), frame.columns[model.get_support()]
+    )
     assert model.transform(X).shape == (200, 3)
     sparse = SparseConcordance(3).fit(sp.csr_array(X), y)
     assert_allclose(sparse.coef_, model.coef_, atol=1e-12)
@@ -214,7 +241,9 @@ def test_limits_hold():
     assert signs.coef_[0, 2] <= 0 <= signs.coef_[0, 5]
     families = SparseConcordance(4, limits=Limits(families=[0, 1] * 6)).fit(X, y)
     assert np.count_nonzero(families.coef_) == 2
-    costs = SparseConcordanceCV(limits=Limits(costs=np.arange(12.0) + 1, budget=9)).fit(X, y)
+    costs = SparseConcordanceCV(limits=Limits(costs=np.arange(12.0) + 1, budget=9)).fit(
+        X, y
+    )
     assert costs.cost_ <= 9
     out = SparseConcordance(3, limits=Limits(exclude=[2], always_include=[0])).fit(X, y)
     assert out.coef_[0, 2] == 0 != out.coef_[0, 0]
@@ -224,7 +253,9 @@ def test_the_answer_does_not_depend_on_threads():
     X, y = make_times()
     one, two = (SparseConcordanceCV(ks=range(1, 6), n_jobs=n).fit(X, y) for n in (1, 2))
     assert_array_equal(one.coef_, two.coef_)
-    assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+    assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
 
 
 def test_columns_are_curves_where_it_helps():
@@ -252,7 +283,8 @@ def test_noise_is_said_to_be_noise():
 def test_few_or_no_censored_rows(censored):
     X, y = make_times(n=200, censored=censored)
     model = SparseConcordanceCV(ks=[1, 2]).fit(X, y)
-    # 200 events are validated at least, in five repeats at most, one in every fold at least.
+    # 200 events are validated at least, in five repeats at most, one in every fold at
+    # least.
     n_events = np.count_nonzero(y["event"] & (y["time"] < model.horizon_))
     assert model.n_repeats_ == min(5, np.ceil(200 / n_events))
     assert model.n_splits_ == min(5, n_events) * model.n_repeats_
@@ -264,7 +296,10 @@ def test_few_or_no_censored_rows(censored):
         (lambda y: y["time"].__setitem__(3, -1.0), "time is -1 at row 3"),
         (lambda y: y["time"].__setitem__(3, np.nan), "time is nan at row 3"),
         (lambda y: y["event"].__setitem__(slice(None), False), "no events"),
-        (lambda y: (y["event"].fill(True), y["time"].fill(2.0)), "all times are equal, 2"),
+        (
+            lambda y: (y["event"].fill(True), y["time"].fill(2.0)),
+            "all times are equal, 2",
+        ),
     ],
 )
 @pytest.mark.parametrize("model", [SparseConcordance(2), SparseConcordanceCV(ks=[2])])
@@ -307,7 +342,9 @@ def test_tables_in_chunks(tmp_path):
     opened = open_table(tmp_path / "x.npy")
     for model in (SparseConcordance(3), SparseConcordanceCV()):
         for source in (opened, da.from_array(X, chunks=(70, -1))):
-            with pytest.raises(ValueError, match="all of them in memory: load them first"):
+            with pytest.raises(
+                ValueError, match="all of them in memory: load them first"
+            ):
                 model.fit(source, y)
     model = SparseConcordance(3).fit(np.load(tmp_path / "x.npy", mmap_mode="r"), y)
     assert_array_equal(model.coef_, SparseConcordance(3).fit(X, y).coef_)
@@ -315,7 +352,8 @@ def test_tables_in_chunks(tmp_path):
 
 
 def test_pairs_of_wide_tables():
-    # More columns than a working set, against the best single columns by their own loss.
+    # More columns than a working set, against the best single columns by their own
+    # loss.
     X, y = make_times(n=60, d=700)
     path = SparseConcordance(1, alpha=1.0).fit(X, y)
     times = SurvivalTimes(y["time"], y["event"])

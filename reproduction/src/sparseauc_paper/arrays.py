@@ -14,7 +14,9 @@ Mask = npt.NDArray[np.bool_]
 
 _compile = partial(numba.njit, cache=True, nogil=True, error_model="numpy")
 
-# A multiplication and an addition may become one instruction, nothing else: NaN is respected.
+# A multiplication and an addition may become one instruction, nothing else: NaN is
+# respected.
 kernel: Callable[..., Any] = _compile(fastmath={"contract"})
-# Sums may be reordered too, so that they are vectorised; the order is then the compiled code's.
+# Sums may be reordered too, so that they are vectorised; the order is then the compiled
+# code's.
 reordering_kernel: Callable[..., Any] = _compile(fastmath={"contract", "reassoc"})

@@ -8,7 +8,16 @@ from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
 from . import plan, printed
-from .estimates import FEWEST, Mean, Sample, Values, difference_of, draws_of, mean_of, shown
+from .estimates import (
+    FEWEST,
+    Mean,
+    Sample,
+    Values,
+    difference_of,
+    draws_of,
+    mean_of,
+    shown,
+)
 from .files import read_lines
 from .methods import METHODS
 from .page import Element, Table, listing
@@ -31,7 +40,8 @@ class Discrepancy(NamedTuple):
 
 
 DISCREPANCIES = tuple(
-    Discrepancy(int(number), *texts) for number, *texts in read_lines("discrepancies.csv")
+    Discrepancy(int(number), *texts)
+    for number, *texts in read_lines("discrepancies.csv")
 )
 MEASURES = {"auc": "test AUC", "f1": "F1", "jaccard": "Jaccard index"}
 
@@ -75,20 +85,30 @@ def effects(results: Results) -> list[Effect]:
     found = []
     for measured in plan.audit_tasks(results.request):
         arms = [
-            found_by({key: pair[place] for key, pair in measured.pairs.items()}, results.outcomes)
+            found_by(
+                {key: pair[place] for key, pair in measured.pairs.items()},
+                results.outcomes,
+            )
             for place in (0, 1)
         ]
         both = arms[0].keys() & arms[1].keys()
-        before, after = ({key: arm[key] for key in measured.pairs if key in both} for arm in arms)
+        before, after = (
+            {key: arm[key] for key in measured.pairs if key in both} for arm in arms
+        )
         read = _simulated if measured.where == "synthetic" else _on_genes
         numbers = [
             read(arm, protocol, measured)
-            for arm, protocol in ((before, measured.without), (after, measured.protocol))
+            for arm, protocol in (
+                (before, measured.without),
+                (after, measured.protocol),
+            )
         ]
         for place, sample in numbers[0].items():
             change = mean_of(difference_of(numbers[1][place], sample))
             if change.n:
-                found.append(Effect(measured.switch, *place, change, mean_of(sample).mean))
+                found.append(
+                    Effect(measured.switch, *place, change, mean_of(sample).mean)
+                )
     return found
 
 
@@ -107,21 +127,30 @@ def _simulated(found: Found, protocol: Protocol, _: Measured) -> dict[Place, Sam
 
 def _by_method(values: Values) -> dict[str, Sample]:
     return {
-        method: draws_of({place: s for place, s in values.items() if place[0] == method})
+        method: draws_of(
+            {place: s for place, s in values.items() if place[0] == method}
+        )
         for method in dict.fromkeys(method for method, _ in values)
     }
 
 
-def _on_genes(found: Found, protocol: Protocol, measured: Measured) -> dict[Place, Sample]:
+def _on_genes(
+    found: Found, protocol: Protocol, measured: Measured
+) -> dict[Place, Sample]:
     """AUC; or the share of markers at every k, where only their reading changes."""
     genes = read_genes(found, protocol)
     if measured.switch.name != "published_markers":
         label = MEASURES["auc"]
-        return {(name, method, label): sample for (method, name), sample in genes.tuned.items()}
+        return {
+            (name, method, label): sample
+            for (method, name), sample in genes.tuned.items()
+        }
     shares: dict[Place, Sample] = {}
     for number, ((method, name, _), sample) in enumerate(genes.precision.items()):
         together = shares.setdefault((name, method, "share of markers"), {})
-        together |= {(trial, part + N_FOLDS * number): v for (trial, part), v in sample.items()}
+        together |= {
+            (trial, part + N_FOLDS * number): v for (trial, part), v in sample.items()
+        }
     return shares
 
 
@@ -156,7 +185,9 @@ def audit_elements(results: Results, measured: Sequence[Effect]) -> list[Element
         )
     ]
     for where in dict.fromkeys(e.where for e in measured):
-        elements.append(_listing_of_effects([e for e in measured if e.where == where], clear))
+        elements.append(
+            _listing_of_effects([e for e in measured if e.where == where], clear)
+        )
     return [*elements, _jaccard_audit()]
 
 
@@ -166,14 +197,20 @@ def _listing_of_effects(found: Sequence[Effect], clear: Collection[Effect]) -> T
     lines = []
     for switch, method in dict.fromkeys((e.switch, e.method) for e in found):
         part = {e.measure: e for e in found if (e.switch, e.method) == (switch, method)}
-        line = {"switch": switch.title, "whose way": switch.whose, "method": METHODS[method].name}
+        line = {
+            "switch": switch.title,
+            "whose way": switch.whose,
+            "method": METHODS[method].name,
+        }
         for measure in dict.fromkeys(e.measure for e in found):
             effect = part.get(measure)
             line[measure] = ""
             if effect is not None:
                 change = effect.change
                 moved = "none" if change.mean == change.std == 0 else shown(change)
-                line[measure] = f"{moved} ({effect.without:.3f})" + " ●" * (effect in clear)
+                line[measure] = f"{moved} ({effect.without:.3f})" + " ●" * (
+                    effect in clear
+                )
         lines.append({**line, "pairs": str(max(e.change.n for e in part.values()))})
     return listing(
         f"audit-{where}",
@@ -192,10 +229,14 @@ def _summary(
     """What the switches of a discrepancy clearly do, or that they do nothing clear."""
     parts = []
     for whose in dict.fromkeys(switch.whose for switch in switches):
-        found = [e for e in measured if e.switch in switches and e.switch.whose == whose]
+        found = [
+            e for e in measured if e.switch in switches and e.switch.whose == whose
+        ]
         if found:
             words = "; ".join(str(e) for e in clear if e in found)
-            parts.append(f"{whose} way: {words or f'no clear effect among {len(found)}'}")
+            parts.append(
+                f"{whose} way: {words or f'no clear effect among {len(found)}'}"
+            )
     return ". ".join(parts)
 
 
@@ -211,7 +252,9 @@ def what_moves(found: Sequence[Effect]) -> str:
             f"None of {len(found)} measured effects is more than chance would make of so many at "
             "this number of draws (false discovery rate 5 %)."
         )
-    parts = [f"{title} ({', '.join(map(str, of.values()))})" for title, of in named.items()]
+    parts = [
+        f"{title} ({', '.join(map(str, of.values()))})" for title, of in named.items()
+    ]
     return (
         f"More than chance would make of {len(found)} effects of its switches (false discovery "
         "rate 5 %) are, with the measure that each method changes most in, the largest first: "
@@ -221,8 +264,8 @@ def what_moves(found: Sequence[Effect]) -> str:
 
 def impossible_jaccards() -> list[tuple[str, str, float, float]]:
     """Printed Jaccard indices below what the printed F1 allows: method, k*, index, its least."""
-    # For one solution it is F1/(2 − F1), which is convex: so the mean index is at least that of the
-    # mean F1, here taken half a unit of the last digit lower.
+    # For one solution it is F1/(2 − F1), which is convex: so the mean index is at least
+    # that of the mean F1, here taken half a unit of the last digit lower.
     found = []
     for method, row in printed.F1.items():
         for column, f1 in row.items():
@@ -250,9 +293,14 @@ def _jaccard_audit() -> Table:
     )
 
 
-# --------------------------------------------- scaling of the columns and start of the intercept
+# --------------------------------------------- scaling of the columns and start of the
+# intercept
 
-_PROGRAMS, _NONE, _AT_LOG_ODDS = "scale_with_test_rows", "no_scaling", "log_odds_intercept"
+_PROGRAMS, _NONE, _AT_LOG_ODDS = (
+    "scale_with_test_rows",
+    "no_scaling",
+    "log_odds_intercept",
+)
 # By scaling, start of the intercept and method.
 Scaled = Mapping[tuple[str, str, str], Sample]
 
@@ -287,7 +335,9 @@ def about_scaling(results: Results) -> list[str]:
     plain = mean_of(difference_of(ours[none], at_zero[none]))
     left = mean_of(difference_of(ours[none], at_odds[none]))
     closed = mean_of(difference_of(at_odds[none], at_zero[none]))
-    moved = mean_of(difference_of(at_zero[list(SCALINGS).index(_PROGRAMS)], at_zero[none]))
+    moved = mean_of(
+        difference_of(at_zero[list(SCALINGS).index(_PROGRAMS)], at_zero[none])
+    )
     text = (
         "F1 with columns not z-scored, z-scored by all rows (the programs), and by training rows: "
         f"SHT-AUC {numbers(ours)}; StoIHT with an intercept that starts at 0 {numbers(at_zero)}; "

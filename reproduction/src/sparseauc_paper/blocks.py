@@ -30,18 +30,22 @@ class RowBlocks:
     starts: Indices
 
     @classmethod
-    def partition(cls, n: int, batch_size: int, *, shuffle: bool, rng: np.random.Generator) -> Self:
+    def partition(
+        cls, n: int, batch_size: int, *, shuffle: bool, rng: np.random.Generator
+    ) -> Self:
         """Deal n rows into the fewest blocks of at most ``batch_size`` rows.
 
-        With ``shuffle`` the rows are dealt at random, once, so that a table sorted by class still
-        has both classes in every block of some size; without, blocks are runs of neighbours.
+        With ``shuffle`` the rows are dealt at random, once, so that a table sorted by
+        class still has both classes in every block of some size; without, blocks are
+        runs of neighbours.
         """
         m = -(-n // batch_size)
         starts = np.arange(m + 1, dtype=np.int64) * n // m
         rows = np.arange(n)
         if shuffle:
             rng.shuffle(rows)
-            # The order within a block changes no sum but for rounding; memory likes it ascending.
+            # The order within a block changes no sum but for rounding; memory likes it
+            # ascending.
             for start, stop in itertools.pairwise(starts):
                 rows[start:stop].sort()
         return cls(rows, starts)
@@ -55,7 +59,9 @@ class RowBlocks:
         return int(np.diff(self.starts).max())
 
 
-def visiting_order(n_blocks: int, block_order: BlockOrder, rng: np.random.Generator) -> Indices:
+def visiting_order(
+    n_blocks: int, block_order: BlockOrder, rng: np.random.Generator
+) -> Indices:
     """Blocks of one epoch: m draws, uniform with replacement, permuted, or in order."""
     if block_order == "replacement":
         return rng.integers(0, n_blocks, size=n_blocks)

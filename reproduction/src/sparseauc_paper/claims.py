@@ -1,7 +1,7 @@
 """What the paper claims, in its own words, and whether it holds.
 
-Every claim is a line of ``claims.csv``: a sentence, what is measured for it, and where that must
-lie. One function judges them all, by intervals of stored measurements.
+Every claim is a line of ``claims.csv``: a sentence, what is measured for it, and where
+that must lie. One function judges them all, by intervals of stored measurements.
 """
 
 from collections import Counter
@@ -47,8 +47,9 @@ ANY = "any"  # in place of a protocol where there is no choice of one
 class Claim:
     """A line of ``claims.csv``: words of the paper, and what must be measured if they are true.
 
-    Every method of ``better`` less every other of ``worse``, or by itself where there are none,
-    must lie between ``low`` and ``high``: in the mean, or in every single measurement.
+    Every method of ``better`` less every other of ``worse``, or by itself where there
+    are none, must lie between ``low`` and ``high``: in the mean, or in every single
+    measurement.
     """
 
     quotation: str  # the paper's words, none where the statement is ours
@@ -74,7 +75,10 @@ class Claim:
         read |= {name: _methods(read[name]) for name in ("better", "worse")}
         read["measures"] = tuple(read["measures"].split("|"))
         read |= {"low": float(read["low"] or -inf), "high": float(read["high"] or inf)}
-        read |= {"printed": printed.TABLES.get(read["printed"], {}), "every": bool(read["every"])}
+        read |= {
+            "printed": printed.TABLES.get(read["printed"], {}),
+            "every": bool(read["every"]),
+        }
         return cls(**read)
 
 
@@ -97,7 +101,9 @@ class Verdict(NamedTuple):
 
     def __str__(self) -> str:
         """Mark, words and numbers."""
-        return f"{WORDS[self.kind]}: {self.numbers}" if self.numbers else WORDS[self.kind]
+        return (
+            f"{WORDS[self.kind]}: {self.numbers}" if self.numbers else WORDS[self.kind]
+        )
 
 
 class Judged(NamedTuple):
@@ -116,10 +122,11 @@ def judge(
 ) -> Kind:
     """Judge that a difference lies between ``low`` and ``high``.
 
-    It holds where the 95 % interval lies between them, and does not where the interval lies
-    outside. Otherwise it is smaller than printed where the interval of the difference from the
-    printed one, whose own error counts, is below 0; or it cannot be told. Ends that speak against a
-    claim are widened for ``n_tests`` (Bonferroni): one of many rivals may look better by chance.
+    It holds where the 95 % interval lies between them, and does not where the interval
+    lies outside. Otherwise it is smaller than printed where the interval of the
+    difference from the printed one, whose own error counts, is below 0; or it cannot be
+    told. Ends that speak against a claim are widened for ``n_tests`` (Bonferroni): one
+    of many rivals may look better by chance.
     """
     if not change.known:
         return "open"
@@ -162,7 +169,9 @@ def either(kinds: Sequence[Kind]) -> Kind:
 def judge_claims(results: Results) -> list[Judged]:
     """Judge all claims; those without results say so."""
     return [
-        Judged(claim, {name: judge_claim(claim, results, name) for name in claim.protocols})
+        Judged(
+            claim, {name: judge_claim(claim, results, name) for name in claim.protocols}
+        )
         for claim in CLAIMS
     ]
 
@@ -194,21 +203,30 @@ def judge_claim(claim: Claim, results: Results, protocol: str) -> Verdict:
     if not judged:
         return Verdict("missing")
     kind = together([pair.kind for pair in judged], complete=not missing)
-    # Shown is the pair that decides: of those with this verdict, the one nearest to failing.
+    # Shown is the pair that decides: of those with this verdict, the one nearest to
+    # failing.
     deciding = [pair for pair in judged if pair.kind == kind] or judged
     text = min(deciding, key=lambda pair: pair.mean).text
     if len(judged) > 1:
         counts = Counter(pair.kind for pair in judged)
-        held = f"{counts['holds']} of {len(judged)}{' pairs' if claim.worse else ''} hold"
+        held = (
+            f"{counts['holds']} of {len(judged)}{' pairs' if claim.worse else ''} hold"
+        )
         failed = counts["fails"]
-        text += f"; {held}" + (f", {failed} {'do' if failed > 1 else 'does'} not" if failed else "")
+        text += f"; {held}" + (
+            f", {failed} {'do' if failed > 1 else 'does'} not" if failed else ""
+        )
     if missing:
         text += f"; without {', '.join(map(_name, missing))}"
     return Verdict(kind, text)
 
 
 def _judge_pair(
-    claim: Claim, protocol: str, pair: tuple[str, str], samples: Sequence[Sample], n_tests: int
+    claim: Claim,
+    protocol: str,
+    pair: tuple[str, str],
+    samples: Sequence[Sample],
+    n_tests: int,
 ) -> _Pair:
     names = " − ".join(_name(method) for method in pair if method)
     if claim.every:
@@ -216,11 +234,17 @@ def _judge_pair(
         ends = (min(sample.values()), max(sample.values()))
         text = f"{names} {ends[0]:.3f} to {ends[1]:.3f} in {len(sample)} tables"
         return _Pair(judge_every(sample, claim.low, claim.high), ends[0], text)
-    theirs = printed.difference(claim.printed, *pair, claim.columns) if claim.printed else None
+    theirs = (
+        printed.difference(claim.printed, *pair, claim.columns)
+        if claim.printed
+        else None
+    )
     kinds, parts = [], []
     for sample, measure in zip(samples, claim.measures, strict=True):
         change = _summarise(claim, protocol, sample)
-        kinds.append(judge(change, claim.low, claim.high, theirs, n_tests * len(samples)))
+        kinds.append(
+            judge(change, claim.low, claim.high, theirs, n_tests * len(samples))
+        )
         parts.append(shown(change) + (f" {measure}" if len(samples) > 1 else ""))
     text = f"{names} {', '.join(parts)}"
     if "gene" in claim.measures[0]:
@@ -264,7 +288,8 @@ def _name(method: str) -> str:
     return METHODS[method].name if method in METHODS else f"{method} task"
 
 
-# ------------------------------------------------------------------------------ what is measured
+# ------------------------------------------------------------------------------ what is
+# measured
 
 
 def _over_r(results: Results, protocol: str) -> Values:
@@ -299,23 +324,33 @@ def _epochs(scale: Literal["published", "paper"], results: Results, _: str) -> V
     return {("sht-auc", ""): difference_of(few, even)}
 
 
-def _at_k(field: Literal["precision", "recall"], results: Results, protocol: str) -> Values:
+def _at_k(
+    field: Literal["precision", "recall"], results: Results, protocol: str
+) -> Values:
     """Numbers by k, as columns such as colon:29; and means over all k from 5 to 100."""
     found: AtK = getattr(results.genes[protocol], field)
-    values = {(method, f"{name}:{k}"): sample for (method, name, k), sample in found.items()}
+    values = {
+        (method, f"{name}:{k}"): sample for (method, name, k), sample in found.items()
+    }
     many: dict[tuple[str, str], list[Sample]] = {}
     for (method, name, k), sample in found.items():
         if k and 5 <= float(k) <= 100:
             many.setdefault((method, f"{name}:5-100"), []).append(sample)
     means = {
-        place: {key: float(np.mean([sample[key] for sample in samples])) for key in samples[0]}
+        place: {
+            key: float(np.mean([sample[key] for sample in samples]))
+            for key in samples[0]
+        }
         for place, samples in many.items()
     }
     return values | means
 
 
 def _gains(
-    some: Callable[[float], bool], others: Callable[[float], bool], results: Results, protocol: str
+    some: Callable[[float], bool],
+    others: Callable[[float], bool],
+    results: Results,
+    protocol: str,
 ) -> Values:
     """AUC at the best k of some less that at the best of others."""
     genes = results.genes[protocol]
@@ -352,7 +387,8 @@ def _more_with_imbalance(field: str, results: Results, _: str) -> Values:
     for name, found in results.theory.items():
         pairs = zip(found[min(found)], found[max(found)], strict=True)
         values[name, ""] = {
-            (table, 0): few[field] - even[field] for table, (few, even) in enumerate(pairs)
+            (table, 0): few[field] - even[field]
+            for table, (few, even) in enumerate(pairs)
         }
     return values
 
@@ -362,11 +398,21 @@ def _room(measurement: Result) -> float:
     return float(measurement["slack"]) if measurement["kappa"][1] < 1 else float("nan")
 
 
-# What claims are judged by: results and the name of a protocol give values by method and column.
+# What claims are judged by: results and the name of a protocol give values by method
+# and column.
 MEASURES: Mapping[str, Callable[[Results, str], Values]] = {
     **{
-        name: partial(lambda name, results, protocol: results.table(protocol, name), name)
-        for name in ("auc", "auc of the list", "f1", "jaccard", "f1 given", "jaccard given")
+        name: partial(
+            lambda name, results, protocol: results.table(protocol, name), name
+        )
+        for name in (
+            "auc",
+            "auc of the list",
+            "f1",
+            "jaccard",
+            "f1 given",
+            "jaccard given",
+        )
     },
     "auc over r": _over_r,
     "fall of auc": lambda results, protocol: results.falls(protocol, "auc"),
@@ -378,7 +424,9 @@ MEASURES: Mapping[str, Callable[[Results, str], Values]] = {
     "gene auc": lambda results, protocol: results.genes[protocol].tuned,
     "gene precision": partial(_at_k, "precision"),
     "gene recall": partial(_at_k, "recall"),
-    "gene peak": partial(_gains, lambda k: 30 <= k <= 100, lambda k: not 30 <= k <= 100),
+    "gene peak": partial(
+        _gains, lambda k: 30 <= k <= 100, lambda k: not 30 <= k <= 100
+    ),
     "gene end": partial(_gains, lambda k: k == 500, lambda k: k == 100),
     "seconds on the wider table": _seconds,
     "curvature": partial(_of_theory, lambda measurement: measurement["rho_minus"][1]),
@@ -389,7 +437,7 @@ MEASURES: Mapping[str, Callable[[Results, str], Values]] = {
 }
 
 
-# ------------------------------------------------------------------------------------ in words
+# ----------------------------------------------------------------------------- in words
 
 _COUNTED: Mapping[Kind, str] = {
     "holds": "hold",
@@ -408,8 +456,14 @@ def count_verdicts(claims: Sequence[Judged]) -> str:
         ("corrected", "Corrected protocol"),
         (ANY, "Independent of the protocol (Figure 1, times, theory)"),
     ):
-        counts = Counter(verdicts[name].kind for _, verdicts in claims if name in verdicts)
-        said = [f"{counts[kind]} {words}" for kind, words in _COUNTED.items() if counts[kind]]
+        counts = Counter(
+            verdicts[name].kind for _, verdicts in claims if name in verdicts
+        )
+        said = [
+            f"{counts[kind]} {words}"
+            for kind, words in _COUNTED.items()
+            if counts[kind]
+        ]
         if said:
             parts.append(f"{words}: {', '.join(said)}.")
     return " ".join(parts)

@@ -18,20 +18,30 @@ def reproduce_command(
         ),
     ] = None,
     preset: Annotated[
-        str, typer.Option(help="quick (minutes on two cores) or paper (full grids and trials).")
+        str,
+        typer.Option(
+            help="quick (minutes on two cores) or paper (full grids and trials)."
+        ),
     ] = "quick",
     protocol: Annotated[
         str,
-        typer.Option(help="corrected, or published: as in the authors' programs, errors included."),
+        typer.Option(
+            help="corrected, or published: as in the authors' programs, errors included."
+        ),
     ] = "corrected",
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials everywhere, in place of the preset's.")
+        int | None,
+        typer.Option(min=1, help="Trials everywhere, in place of the preset's."),
     ] = None,
     methods: Annotated[
         str | None, typer.Option(help="Methods, with commas between; all by default.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=-1, help="Parallel fits; -1 for all cores.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of data, splits and fits.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(min=-1, help="Parallel fits; -1 for all cores.")
+    ] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of data, splits and fits.")
+    ] = 0,
     out: Annotated[
         Path, typer.Option(help="Folder of the report and, by default, of the results.")
     ] = Path("results"),
@@ -43,16 +53,21 @@ def reproduce_command(
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(min=0, help="Begin no task after this time; the same command goes on later."),
+        typer.Option(
+            min=0, help="Begin no task after this time; the same command goes on later."
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="List remaining tasks with hours and stop.")
+        bool,
+        typer.Option("--dry-run", help="List remaining tasks with hours and stop."),
     ] = False,
     stored_only: Annotated[
-        bool, typer.Option("--stored-only", help="Report what the store has; run nothing.")
+        bool,
+        typer.Option("--stored-only", help="Report what the store has; run nothing."),
     ] = False,
     page: Annotated[
-        Path | None, typer.Option(help="Markdown file for the whole report, as Sphinx reads it.")
+        Path | None,
+        typer.Option(help="Markdown file for the whole report, as Sphinx reads it."),
     ] = None,
     pdf: Annotated[
         Path | None,

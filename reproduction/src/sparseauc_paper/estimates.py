@@ -8,7 +8,8 @@ import numpy as np
 from scipy.stats import norm as normal
 from scipy.stats import t as student
 
-# Values by draw (or trial) and test part, NaN for a task that failed; samples by method and column.
+# Values by draw (or trial) and test part, NaN for a task that failed; samples by method
+# and column.
 Sample = dict[tuple[int, int], float]
 Values = dict[tuple[str, str], Sample]
 
@@ -48,8 +49,9 @@ class Mean:
 def mean_of(sample: Sample, *, by_trial: bool = False) -> Mean:
     """Summarise some values, of which NaN ones are failures.
 
-    The error is that of independent values, or that of independent draws, whichever is larger;
-    ``by_trial``, for trials whose values all judge the same rows, always that of trials.
+    The error is that of independent values, or that of independent draws, whichever is
+    larger; ``by_trial``, for trials whose values all judge the same rows, always that
+    of trials.
     """
     finite = {key: value for key, value in sample.items() if not isnan(value)}
     failed = len(sample) - len(finite)
@@ -63,15 +65,18 @@ def mean_of(sample: Sample, *, by_trial: bool = False) -> Mean:
         if units.size > 1
     ]
     se, df = max(errors, default=(nan, 0))
-    return Mean(float(good.mean()), se, df, good.size, float(good.std()), failed, means.size)
+    return Mean(
+        float(good.mean()), se, df, good.size, float(good.std()), failed, means.size
+    )
 
 
 def resampled_mean(sample: Sample, test_share: float, *, by_trial: bool) -> Mean:
     """Summarise values from splits of the same rows again and again, for other rows like them.
 
-    Splits of the same rows share most of their training rows: however many there are, the error
-    does not vanish. Nadeau and Bengio (2003) put 1/J + n_test/n_train in place of 1/J, J being the
-    number of splits. ``test_share`` is n_test/n_train; ``by_trial`` takes one value for each trial.
+    Splits of the same rows share most of their training rows: however many there are,
+    the error does not vanish. Nadeau and Bengio (2003) put 1/J + n_test/n_train in
+    place of 1/J, J being the number of splits. ``test_share`` is n_test/n_train;
+    ``by_trial`` takes one value for each trial.
     """
     known = mean_of(sample)
     units = trial_means(sample) if by_trial else sample
@@ -79,7 +84,15 @@ def resampled_mean(sample: Sample, test_share: float, *, by_trial: bool) -> Mean
     if values.size < 2:
         return known
     error = sqrt((1 / values.size + test_share) * float(values.var(ddof=1)))
-    return Mean(known.mean, error, values.size - 1, known.n, known.std, known.failed, known.draws)
+    return Mean(
+        known.mean,
+        error,
+        values.size - 1,
+        known.n,
+        known.std,
+        known.failed,
+        known.draws,
+    )
 
 
 def trial_means(sample: Sample) -> Sample:
@@ -107,9 +120,10 @@ def unpaired_difference(one: Mean, other: Mean) -> Mean:
 def difference_in_errors(mine: Mean, theirs: Mean) -> float:
     """Difference from a printed mean in standard errors; NaN from fewer than ten values.
 
-    A few values that happen to agree do not make an error small: ours is at least what the printed
-    deviation makes of as many draws. The quotient is Student's t; what is returned is the normal
-    deviate of the same probability, so that 2 means the same for any number of values.
+    A few values that happen to agree do not make an error small: ours is at least what
+    the printed deviation makes of as many draws. The quotient is Student's t; what is
+    returned is the normal deviate of the same probability, so that 2 means the same for
+    any number of values.
     """
     if mine.n < FEWEST or mine.df < 1:
         return nan
@@ -123,7 +137,10 @@ def difference_in_errors(mine: Mean, theirs: Mean) -> float:
 
 def draws_of(values: Mapping[tuple[str, str], Sample]) -> Sample:
     """Values of one method by their draw: a draw of one column is one, of another another."""
-    places = {column: place for place, column in enumerate(dict.fromkeys(c for _, c in values))}
+    places = {
+        column: place
+        for place, column in enumerate(dict.fromkeys(c for _, c in values))
+    }
     return {
         (trial * len(places) + places[column], part): value
         for (_, column), sample in values.items()

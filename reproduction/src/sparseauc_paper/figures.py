@@ -57,13 +57,23 @@ def figure1(results: Results) -> list[Figure]:
     extent = f"mean of {preset.figure1_draws} draws, bands of one standard error"
     figures = []
     for scale, words in SCALES.items():
-        panels = [_rises(aucs, preset.figure1_ratios, k, scale) for k in preset.sparsities]
+        panels = [
+            _rises(aucs, preset.figure1_ratios, k, scale) for k in preset.sparsities
+        ]
         mean_steps = []
         for ratio in preset.figure1_ratios:
-            found = [values for (_, *at), (_, values) in steps.items() if at == [ratio, scale]]
+            found = [
+                values
+                for (_, *at), (_, values) in steps.items()
+                if at == [ratio, scale]
+            ]
             if found:
-                mean_steps.append(f"{np.mean(np.concatenate(found)):.3g} at r = {ratio:g}")
-        lowest = min((min(one.y) for panel in panels for one in panel.series), default=1.0)
+                mean_steps.append(
+                    f"{np.mean(np.concatenate(found)):.3g} at r = {ratio:g}"
+                )
+        lowest = min(
+            (min(one.y) for panel in panels for one in panel.series), default=1.0
+        )
         figures.append(
             Figure(
                 "figure1" if scale == "published" else "figure1-paper-step",
@@ -85,7 +95,9 @@ def figure1(results: Results) -> list[Figure]:
     for scale, words in SCALES.items():
         series = []
         for ratio in preset.figure1_ratios:
-            runs = [at for (_, *place), at in objectives.items() if place == [ratio, scale]]
+            runs = [
+                at for (_, *place), at in objectives.items() if place == [ratio, scale]
+            ]
             if runs:
                 draws = min(len(values) for _, values in runs)
                 # Draw i of every k* together: a draw is what varies.
@@ -93,7 +105,10 @@ def figure1(results: Results) -> list[Figure]:
                 series.append(_course(ratio, runs[0][0], mean))
         panels.append(Panel(words, "epochs", "F on the training rows", series))
     title = "What SHT-AUC minimises, in the same runs"
-    return [*figures, Figure("figure1-objective", title, f"F, mean over k*; {extent}.", panels)]
+    return [
+        *figures,
+        Figure("figure1-objective", title, f"F, mean over k*; {extent}.", panels),
+    ]
 
 
 def _rises(aucs: Courses, ratios: Iterable[float], k: int, scale: Scale) -> Panel:
@@ -101,8 +116,8 @@ def _rises(aucs: Courses, ratios: Iterable[float], k: int, scale: Scale) -> Pane
     for ratio in ratios:
         if (course := aucs.get((k, ratio, scale))) is not None:
             epochs, values = course
-            # Each draw's curve is divided by its largest value, so that bands show its shape; the
-            # start, where all scores are zero, would only flatten it.
+            # Each draw's curve is divided by its largest value, so that bands show its
+            # shape; the start, where all scores are zero, would only flatten it.
             top = values.max(axis=1, keepdims=True)
             series.append(_course(ratio, epochs[1:], values[:, 1:] / top))
     return Panel(f"k* = {k}", "epochs", "training AUC ÷ its maximum", series)
@@ -114,7 +129,9 @@ def _course(ratio: float, epochs: Sequence[int], draws: Array) -> Series:
     if len(draws) > 1:
         error = (draws.std(axis=0, ddof=1) / np.sqrt(len(draws))).tolist()
     slot = SCALE[np.searchsorted((0.1, 0.4), ratio)]
-    return Series(f"r = {ratio:g}", epochs, draws.mean(axis=0).tolist(), error, slot=slot)
+    return Series(
+        f"r = {ratio:g}", epochs, draws.mean(axis=0).tolist(), error, slot=slot
+    )
 
 
 def figure2(results: Results, protocol: str) -> Figure:
@@ -125,7 +142,9 @@ def figure2(results: Results, protocol: str) -> Figure:
         values = simulated(results.figure2[protocol], PROTOCOLS[protocol], measure)
         series = []
         for method in dict.fromkeys(method for method, _ in values):
-            means = {r: mean_of(values.get((method, f"{r:g}"), {})) for r in preset.ratios}
+            means = {
+                r: mean_of(values.get((method, f"{r:g}"), {})) for r in preset.ratios
+            }
             known = {r: mean for r, mean in means.items() if mean.n}
             if known:
                 series.append(_line(method, list(known), list(known.values())))
@@ -162,7 +181,8 @@ def figure3(results: Results, protocol: str) -> Figure:
     """Figure 3: test AUC against k."""
     aucs = results.genes[protocol].auc
     missed = {
-        place: {key: 1 - value for key, value in sample.items()} for place, sample in aucs.items()
+        place: {key: 1 - value for key, value in sample.items()}
+        for place, sample in aucs.items()
     }
     panels = [
         *_by_k(aucs, ["colon"], "test AUC"),
@@ -198,7 +218,9 @@ def figure4(results: Results, protocol: str) -> Figure:
     )
 
 
-def _by_k(values: AtK, datasets: Iterable[str], label: str, *, y_log: bool = False) -> list[Panel]:
+def _by_k(
+    values: AtK, datasets: Iterable[str], label: str, *, y_log: bool = False
+) -> list[Panel]:
     """A panel for each data set that has values, with a line for each method."""
     panels = []
     for dataset in datasets:
@@ -216,6 +238,8 @@ def _by_k(values: AtK, datasets: Iterable[str], label: str, *, y_log: bool = Fal
         ]
         if series:
             panels.append(
-                Panel(dataset, "columns allowed k", label, series, x_log=True, y_log=y_log)
+                Panel(
+                    dataset, "columns allowed k", label, series, x_log=True, y_log=y_log
+                )
             )
     return panels

@@ -1,17 +1,18 @@
 """The paper's two gene-expression tables: from a local file or, of the leukaemia, from OpenML.
 
-The tables are not shipped with the package. They are ``colon.npz`` and ``leukemia.npz`` in the
-folder that the environment variable ``SPARSEAUC_DATA`` names, or else ``~/.cache/sparseauc``. Each
-holds X, raw intensities, and y, of +1 and −1.
+The tables are not shipped with the package. They are ``colon.npz`` and ``leukemia.npz``
+in the folder that the environment variable ``SPARSEAUC_DATA`` names, or else
+``~/.cache/sparseauc``. Each holds X, raw intensities, and y, of +1 and −1.
 
-colon: 62 tissue samples by 2000 genes, 40 tumours (+1) and 22 normal tissues (−1). U. Alon and
-others (1999), Broad patterns of gene expression revealed by clustering analysis of tumor and normal
-colon tissues probed by oligonucleotide arrays, PNAS 96(12). LIBSVM's copy is standardised over all
-rows, so that test rows would leak into every fit; it is refused.
+colon: 62 tissue samples by 2000 genes, 40 tumours (+1) and 22 normal tissues (−1). U.
+Alon and others (1999), Broad patterns of gene expression revealed by clustering
+analysis of tumor and normal colon tissues probed by oligonucleotide arrays, PNAS
+96(12). LIBSVM's copy is standardised over all rows, so that test rows would leak into
+every fit; it is refused.
 
-leukemia: 72 patients by 7129 probes, 47 acute lymphoblastic (+1) and 25 acute myeloid (−1). T. R.
-Golub and others (1999), Molecular classification of cancer, Science 286(5439). Negative intensities
-are in the original.
+leukemia: 72 patients by 7129 probes, 47 acute lymphoblastic (+1) and 25 acute myeloid
+(−1). T. R. Golub and others (1999), Molecular classification of cancer, Science
+286(5439). Negative intensities are in the original.
 """
 
 import hashlib
@@ -53,11 +54,15 @@ def genes(dataset: DatasetName) -> Genes:
     elif dataset == "leukemia":
         X, y = _download(path)
     else:
-        raise FileNotFoundError(f"there is no {path}, with raw intensities X and labels y")
+        raise FileNotFoundError(
+            f"there is no {path}, with raw intensities X and labels y"
+        )
     positive = y > 0
     digest = hashlib.sha256(X.tobytes() + positive.tobytes()).hexdigest()[:16]
     markers = {
-        reading: np.unique([c for marker in markers_of(dataset, reading) for c in marker.columns])
+        reading: np.unique(
+            [c for marker in markers_of(dataset, reading) for c in marker.columns]
+        )
         for reading in READINGS
     }
     return Genes(X, positive, markers, digest)
@@ -67,9 +72,13 @@ def _read(dataset: DatasetName, path: Path) -> tuple[Array, Array]:
     """Read and check a file; whatever is wrong with it becomes one kind of error."""
     with path.open("rb") as file:  # a missing permission is the system's to explain
         try:
-            # A damaged file fails in many ways: all mean the same to whoever has to mend it.
+            # A damaged file fails in many ways: all mean the same to whoever has to
+            # mend it.
             with np.load(file, allow_pickle=False) as archive:
-                X, y = np.ascontiguousarray(archive["X"], np.float64), np.asarray(archive["y"])
+                X, y = (
+                    np.ascontiguousarray(archive["X"], np.float64),
+                    np.asarray(archive["y"]),
+                )
             _check(dataset, X, y)
         except Exception as error:
             raise ValueError(
@@ -95,7 +104,9 @@ def _check(dataset: DatasetName, X: Array, y: Array) -> None:
             f"{expected[1]}"
         )
     if np.ptp(X.std(axis=0)) < 0.1:
-        raise ValueError("the columns were scaled over all rows, so that test rows would leak")
+        raise ValueError(
+            "the columns were scaled over all rows, so that test rows would leak"
+        )
 
 
 def _download(path: Path) -> tuple[Array, Array]:
@@ -115,15 +126,18 @@ def _download(path: Path) -> tuple[Array, Array]:
             f"there is no {path}, with raw intensities X and labels y, and OpenML's leukemia "
             f"cannot be had: {str(error) or type(error).__name__}"
         ) from error
-    with suppress(OSError):  # the data are at hand: a read-only folder is no reason to stop
+    with suppress(
+        OSError
+    ):  # the data are at hand: a read-only folder is no reason to stop
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file: np.savez_compressed(file, X=X, y=y))
     return X, y
 
 
-# The original table can be known again whatever the order of its rows: sorted by row sum (and by
-# the first column, as two sums are equal), it has this digest as little-endian int32. Row i of the
-# sorted table is row _GOLUB_ROWS_BY_SUM[i] of the original.
+# The original table can be known again whatever the order of its rows: sorted by row
+# sum (and by the first column, as two sums are equal), it has this digest as
+# little-endian int32. Row i of the sorted table is row _GOLUB_ROWS_BY_SUM[i] of the
+# original.
 _GOLUB_SHA256 = "0a032398daa6f90b1efe3b3f9f4607838d5a13db07084ea73ee899c150877dcf"
 # fmt: off
 _GOLUB_ROWS_BY_SUM = (

@@ -1,7 +1,7 @@
 """The methods compared: the paper's seven, its elastic net, and those that were not in the paper.
 
-A method fits *all* points of a grid on one training set in one call, so that what the points share
-is done once.
+A method fits *all* points of a grid on one training set in one call, so that what the
+points share is done once.
 """
 
 from __future__ import annotations
@@ -45,15 +45,17 @@ Fit = Callable[[Training, Sequence[Point]], Array]
 class Method:
     """A method of the comparison.
 
-    ``solve(training, points)`` returns one column of coefficients for each point, NaN where the fit
-    diverged.
+    ``solve(training, points)`` returns one column of coefficients for each point, NaN
+    where the fit diverged.
     """
 
     key: str  # on the command line and in the store
     name: str  # in tables
     solve: Fit
     in_paper: bool = True
-    truncated: bool = False  # its answer is dense, and columns are counted from 0.001 on
+    truncated: bool = (
+        False  # its answer is dense, and columns are counted from 0.001 on
+    )
     in_tables: bool = True  # the elastic net is in the paper's text and Figure 2 alone
     raw: bool = False  # it is given the table as it is, and scales it itself
 
@@ -61,7 +63,9 @@ class Method:
         """Whether a GPU can tune it: any method of the paper whose step does not follow F."""
         return self.in_paper and not protocol.automatic_step
 
-    def fit(self, trainings: Sequence[Training], points: Sequence[Point]) -> Iterator[Array]:
+    def fit(
+        self, trainings: Sequence[Training], points: Sequence[Point]
+    ) -> Iterator[Array]:
         """Solve for each training set; while tuning all at once on the device, if it can."""
         first = trainings[0]
         if first.device and first.tuning and self.uses_device(first.protocol):
@@ -92,7 +96,9 @@ def _fit_hard(method: str, training: Training, points: Sequence[Point]) -> Array
 
 def _each(fit: Callable[[Training, Point], Coef]) -> Fit:
     """Fit points one by one."""
-    return lambda training, points: np.column_stack([fit(training, point) for point in points])
+    return lambda training, points: np.column_stack(
+        [fit(training, point) for point in points]
+    )
 
 
 @_each
@@ -122,11 +128,18 @@ def _run_with_stop_rule(solver: SOLAM | SPAM, training: Training, point: Point) 
         before = solver.watched.copy()
         solver.advance(rows[-1:])
         with np.errstate(over="ignore", invalid="ignore"):
-            moved, length = np.linalg.norm(solver.watched - before), np.linalg.norm(before)
+            moved, length = (
+                np.linalg.norm(solver.watched - before),
+                np.linalg.norm(before),
+            )
         stopped = training.tol and length > 0.0 and moved <= training.tol * length
         if stopped or not np.isfinite(moved):
             break
-    return solver.coef if np.isfinite(solver.coef).all() else np.full_like(solver.coef, np.nan)
+    return (
+        solver.coef
+        if np.isfinite(solver.coef).all()
+        else np.full_like(solver.coef, np.nan)
+    )
 
 
 @_each
@@ -158,13 +171,15 @@ def _fit_mean_difference(training: Training, point: Point) -> Coef:
 def shrunken_centroids(X: Array, positive: Mask, ks: Sequence[int]) -> Array:
     """Coefficients of the nearest shrunken centroid that leaves k columns, for each k.
 
-    With two classes these are the standardised differences of means, soft-thresholded by the
-    (k + 1)-th largest, over s_j + s_0: the pooled deviation within classes and its median.
+    With two classes these are the standardised differences of means, soft-thresholded
+    by the (k + 1)-th largest, over s_j + s_0: the pooled deviation within classes and
+    its median.
     """
     classes = X[positive], X[~positive]
     means = [rows.mean(axis=0) for rows in classes]
     scatter = sum(
-        ((rows - mean) ** 2).sum(axis=0) for rows, mean in zip(classes, means, strict=True)
+        ((rows - mean) ** 2).sum(axis=0)
+        for rows, mean in zip(classes, means, strict=True)
     )
     deviation = np.sqrt(scatter / (X.shape[0] - 2))
     deviation += np.median(deviation)
@@ -195,7 +210,9 @@ def _fit_l1_logistic(training: Training, point: Point) -> Coef:
     with warnings.catch_warnings():
         # A fit that has not converged is judged by its validation AUC like any other.
         warnings.simplefilter("ignore")
-        return np.asarray(model.fit(training.X * scale, training.positive).coef_[0] * scale)
+        return np.asarray(
+            model.fit(training.X * scale, training.positive).coef_[0] * scale
+        )
 
 
 METHODS: Mapping[str, Method] = {
@@ -209,10 +226,24 @@ METHODS: Mapping[str, Method] = {
         Method("sto-iht", "StoIHT", partial(_fit_hard, "sto-iht")),
         Method("hsg-ht", "HSG-HT", partial(_fit_hard, "hsg-ht")),
         Method("spam-l1l2", "SPAM-l1/l2", _fit_spam, truncated=True, in_tables=False),
-        Method("sparse-auc", "SparseAUCClassifierCV", _fit_sparse_auc_cv, in_paper=False, raw=True),
-        Method("mean-difference", "top-k mean difference", _fit_mean_difference, in_paper=False),
         Method(
-            "shrunken-centroid", "nearest shrunken centroid", _fit_shrunken_centroid, in_paper=False
+            "sparse-auc",
+            "SparseAUCClassifierCV",
+            _fit_sparse_auc_cv,
+            in_paper=False,
+            raw=True,
+        ),
+        Method(
+            "mean-difference",
+            "top-k mean difference",
+            _fit_mean_difference,
+            in_paper=False,
+        ),
+        Method(
+            "shrunken-centroid",
+            "nearest shrunken centroid",
+            _fit_shrunken_centroid,
+            in_paper=False,
         ),
         Method("l1-logistic", "L1 logistic", _fit_l1_logistic, in_paper=False),
     )
@@ -224,11 +255,15 @@ def find_methods(names: str | None) -> tuple[str, ...]:
     """Keys of the methods named in a list with commas, by key or by printed name; all for none."""
     if names is None:
         return tuple(METHODS)
-    by_name = {name.casefold(): m.key for m in METHODS.values() for name in (m.key, m.name)}
+    by_name = {
+        name.casefold(): m.key for m in METHODS.values() for name in (m.key, m.name)
+    }
     wanted = [part.strip() for part in names.split(",") if part.strip()]
     for name in wanted:
         if name.casefold() not in by_name:
-            raise ValueError(f"no method is named {name!r}; there are {', '.join(METHODS)}")
+            raise ValueError(
+                f"no method is named {name!r}; there are {', '.join(METHODS)}"
+            )
     if not wanted:
         raise ValueError(f"no method is named; there are {', '.join(METHODS)}")
     keys = {by_name[name.casefold()] for name in wanted}

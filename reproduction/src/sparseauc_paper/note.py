@@ -54,8 +54,13 @@ def _results(results: Results, claims: Iterable[Judged]) -> list[str]:
         if all(verdict.kind == "holds" for verdict in verdicts.values())
     )
     texts = agreement_words(results)
-    texts.append(f"{count_verdicts(claims)} In every protocol hold: {'; '.join(agreed)}.")
-    against: dict[Kind, str] = {"fails": "What did not hold", "smaller": "Smaller than printed"}
+    texts.append(
+        f"{count_verdicts(claims)} In every protocol hold: {'; '.join(agreed)}."
+    )
+    against: dict[Kind, str] = {
+        "fails": "What did not hold",
+        "smaller": "Smaller than printed",
+    }
     for kind, words in against.items():
         if parts := list(_with_verdict(claims, kind)):
             texts.append(f"{words}. {' '.join(parts)}")
@@ -76,13 +81,16 @@ def headline(results: Results) -> Table:
     """Table I for SHT-AUC and the two next in print, under both protocols, beside the print."""
     values = {name: results.table(name, "auc") for name in ("published", "corrected")}
     means = {
-        method: sum(entry.mean for entry in row.values()) for method, row in printed.AUC.items()
+        method: sum(entry.mean for entry in row.values())
+        for method, row in printed.AUC.items()
     }
     lines = []
     for method in sorted(means, key=lambda method: -means[method])[:3]:
         row = printed.AUC[method]
         lines.append({"method": METHODS[method].name, "": "printed"})
-        lines[-1] |= {f"k* = {column}": f"{entry.mean:.3f}" for column, entry in row.items()}
+        lines[-1] |= {
+            f"k* = {column}": f"{entry.mean:.3f}" for column, entry in row.items()
+        }
         for protocol, found in values.items():
             lines.append({"method": METHODS[method].name, "": protocol})
             for column in row:
@@ -97,7 +105,9 @@ def about_signs(results: Results) -> list[str]:
     """Say what SOLAM's start is worth on shifts of one sign; nothing without both arms."""
 
     def f1(values: Mapping[tuple[str, str], Sample], method: str) -> Sample:
-        return draws_of({place: sample for place, sample in values.items() if place[0] == method})
+        return draws_of(
+            {place: sample for place, sample in values.items() if place[0] == method}
+        )
 
     ours = results.table("corrected", "f1")
     one_sided = simulated(results.one_sided, PROTOCOLS["corrected"], "f1")

@@ -2,8 +2,8 @@
 
     F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²
 
-With x̄± the class means and δ = x̄₋ − x̄₊, F is (1 + w·δ)² plus the variance of the scores of each
-class. The rows of one among m equally likely blocks B have the gradient
+With x̄± the class means and δ = x̄₋ − x̄₊, F is (1 + w·δ)² plus the variance of the
+scores of each class. The rows of one among m equally likely blocks B have the gradient
 
     ∇f_B(w) = 2m/n₊ Σ_{x ∈ B positive} w·(x − x̄₊) (x − x̄₊)
             + 2m/n₋ Σ_{x ∈ B negative} w·(x − x̄₋) (x − x̄₋) + 2 (1 + w·δ) δ.
@@ -64,7 +64,8 @@ class AUCObjective:
         """Compute F(w)."""
         scores = self.scores(w)
         with np.errstate(over="ignore", invalid="ignore"):
-            # Two passes: variances of scores with a large common offset keep their digits.
+            # Two passes: variances of scores with a large common offset keep their
+            # digits.
             of_classes = scores[self.positive], scores[~self.positive]
             on_positive, on_negative = (part.mean() for part in of_classes)
             spread = sum(part.var() for part in of_classes)
@@ -78,7 +79,10 @@ class AUCObjective:
         """Compute ∇f_B(w) for the block of these rows, one of ``n_blocks`` equally likely."""
         vector, block = np.asarray(w, np.float64), self.table[rows]
         positive = self.positive[rows]
-        on_positive, on_negative = vector @ self.mean_positive, vector @ self.mean_negative
+        on_positive, on_negative = (
+            vector @ self.mean_positive,
+            vector @ self.mean_negative,
+        )
         deviations = block @ vector - np.where(positive, on_positive, on_negative)
         multipliers = np.where(positive, *self.block_scales(n_blocks)) * deviations
         gradient: Array = (
@@ -92,8 +96,8 @@ class AUCObjective:
     def exact_first_step(self, k: int) -> float:
         """Step that minimises F along its gradient at zero, restricted to its k largest entries.
 
-        At w = 0 the gradient is 2δ. Along g = δ on the k largest |δ_j|, F(−γ·2g) is least at
-        γ = g·g / (2 gᵀHg).
+        At w = 0 the gradient is 2δ. Along g = δ on the k largest |δ_j|, F(−γ·2g) is
+        least at γ = g·g / (2 gᵀHg).
         """
         delta = self.moments.delta
         chosen = top_k(delta, k)

@@ -1,9 +1,9 @@
 """Grids of fits on a GPU, a grid point in each program: ``reproduce --device cuda``.
 
-A step needs the one before it, so a fit by itself leaves a GPU idle; the points of a grid on all
-training sets of a task keep it busy. A program holds its coefficients in registers from the first
-row to the last. The answers are those of the solvers in ``baselines`` but for rounding, which steps
-far too large amplify.
+A step needs the one before it, so a fit by itself leaves a GPU idle; the points of a
+grid on all training sets of a task keep it busy. A program holds its coefficients in
+registers from the first row to the last. The answers are those of the solvers in
+``baselines`` but for rounding, which steps far too large amplify.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +27,8 @@ from .training import Family, HardRun, Point, Training
 class Sets:
     """Training sets of as many rows each, to be fitted at once, with the same points or families.
 
-    On the device they lie beneath each other: the rows of each, then the mean of its positives and
-    that of its negatives.
+    On the device they lie beneath each other: the rows of each, then the mean of its
+    positives and that of its negatives.
     """
 
     trainings: Sequence[Training]
@@ -46,7 +46,9 @@ class Sets:
 
     def send(self, array: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> Any:
         """Send an array to the device."""
-        return torch.as_tensor(np.ascontiguousarray(array, dtype), device=self.first.device)
+        return torch.as_tensor(
+            np.ascontiguousarray(array, dtype), device=self.first.device
+        )
 
     @cached_property
     def rows(self) -> tuple[Any, Any]:
@@ -55,7 +57,11 @@ class Sets:
         labels: list[npt.ArrayLike] = []
         for training in self.trainings:
             X, positive = training.X, training.positive
-            lines += [X, X[positive].mean(axis=0)[None], X[~positive].mean(axis=0)[None]]
+            lines += [
+                X,
+                X[positive].mean(axis=0)[None],
+                X[~positive].mean(axis=0)[None],
+            ]
             labels += [positive, [False, False]]
         return self.send(np.vstack(lines)), self.send(np.concatenate(labels))
 
@@ -80,7 +86,9 @@ class Sets:
         return torch.zeros(shape, dtype=torch.float64, device=self.first.device)
 
 
-def fit_grids(method: str, trainings: Sequence[Training], points: Sequence[Point]) -> list[Array]:
+def fit_grids(
+    method: str, trainings: Sequence[Training], points: Sequence[Point]
+) -> list[Array]:
     """Fit all points to every training set: a column of coefficients for each, NaN if diverged."""
     found: dict[int, Array] = {}
     for n in dict.fromkeys(training.X.shape[0] for training in trainings):
@@ -90,7 +98,9 @@ def fit_grids(method: str, trainings: Sequence[Training], points: Sequence[Point
         sets.wait()
         fitted: Array = on_device.cpu().numpy()
         fitted[~np.isfinite(fitted).all(axis=1)] = np.nan
-        for i, W in zip(places, fitted.reshape(len(places), len(points), -1), strict=True):
+        for i, W in zip(
+            places, fitted.reshape(len(places), len(points), -1), strict=True
+        ):
             found[i] = W.T
     return [found[i] for i in range(len(trainings))]
 
@@ -111,7 +121,9 @@ def _fit_row_by_row(
     """Run a kernel with the settings of each set and point over its rows."""
     n, d = sets.shape
     W = sets.coefficients(len(sets.trainings) * len(points))
-    lines = [(*settings_of(t, point), t.tol) for t in sets.trainings for point in points]
+    lines = [
+        (*settings_of(t, point), t.tol) for t in sets.trainings for point in points
+    ]
     kernel[(W.shape[0],)](
         *sets.rows, sets.orders(points), sets.send(lines), W, n, d, sets.first.epochs, len(points),
         **constants, **_shape(d),
@@ -185,7 +197,9 @@ def _spam(  # type: ignore[no-untyped-def]
             t += 1.0
             step = xi / tl.sqrt(t)
             margin = tl.sum(w * (x - other))
-            move = tl.where(is_positive, (1.0 - ratio) * (margin - 1.0), ratio * (margin + 1.0))
+            move = tl.where(
+                is_positive, (1.0 - ratio) * (margin - 1.0), ratio * (margin + 1.0)
+            )
             before = w
             w = _soften(w - 2.0 * step * move * x, step * l1) / (1.0 + step * l2)
             total += w
@@ -301,7 +315,9 @@ def _fit_fsauc(sets: Sets, points: Sequence[Point]) -> Any:
         point[:, 2] = (centre * (means[:, 1] - means[:, 0])).sum(1)
         sets.wait()
         shares = (numbers[:, 0] / numbers.sum(1)).tolist()
-        bounds = [b.next(length, share) for b, share in zip(bounds, shares, strict=True)]
+        bounds = [
+            b.next(length, share) for b, share in zip(bounds, shares, strict=True)
+        ]
     return centre
 
 
@@ -341,10 +357,16 @@ def _fsauc_stage(  # type: ignore[no-untyped-def]
         if tl.sum(size) > radius:
             guess = _l1_ball_threshold(size, radius, guess, d)
             threshold = guess
-        a, b, alpha = _clip(a, 0.0, limit), _clip(b, 0.0, limit), _clip(alpha, 0.0, 2.0 * limit)
+        a, b, alpha = (
+            _clip(a, 0.0, limit),
+            _clip(b, 0.0, limit),
+            _clip(alpha, 0.0, 2.0 * limit),
+        )
         w = _soften(w, threshold)
         away = w - centre
-        distance = tl.sqrt(tl.sum(away * away) + (a - a1) * (a - a1) + (b - b1) * (b - b1))
+        distance = tl.sqrt(
+            tl.sum(away * away) + (a - a1) * (a - a1) + (b - b1) * (b - b1)
+        )
         if distance > ball:
             shrink = ball / distance
             w = centre + shrink * away
@@ -382,11 +404,14 @@ def _l1_ball_threshold(size, radius, guess, d):  # type: ignore[no-untyped-def]
 def _fit_hard(method: str, sets: Sets, points: Sequence[Point]) -> Any:
     """Run every family of SHT-AUC, StoIHT or HSG-HT, each k of it in a program."""
     n, d = sets.shape
-    # All runs one after the other: where the blocks of each begin, and where its first is.
+    # All runs one after the other: where the blocks of each begin, and where its first
+    # is.
     rows, rates, starts = [], [], []
     programs, factors = [], []
     W = sets.coefficients(1 + len(sets.trainings) * len(points))
-    wanted = np.zeros(W.shape[0] - 1, np.int64)  # programs from 1 on; the first answer is all zeros
+    wanted = np.zeros(
+        W.shape[0] - 1, np.int64
+    )  # programs from 1 on; the first answer is all zeros
     first_row = first_block = 0
     for number, training in enumerate(sets.trainings):
         for family in Family.all_of(training, points):
@@ -403,7 +428,10 @@ def _fit_hard(method: str, sets: Sets, points: Sequence[Point]) -> Any:
             rows.append(run_rows)
             rates.append(step * run_scales)
             starts.append(first_row + np.append(0, np.cumsum(sizes)))
-            first_row, first_block = first_row + run_rows.size, first_block + sizes.size + 1
+            first_row, first_block = (
+                first_row + run_rows.size,
+                first_block + sizes.size + 1,
+            )
     if programs:
         _hard[(len(programs),)](
             *sets.rows, sets.send(np.concatenate(rows), np.int32),
@@ -418,9 +446,15 @@ def _visited(visits: Visits, positive: Mask) -> tuple[Indices, Array, Indices]:
     """Rows of an epoch in their order, the factors of their gradients, and the sizes of blocks."""
     blocks, scales, drawn = visits
     sizes = np.diff(blocks.starts)[drawn]
-    rows = np.concatenate([blocks.rows[blocks.starts[i] : blocks.starts[i + 1]] for i in drawn])
+    rows = np.concatenate(
+        [blocks.rows[blocks.starts[i] : blocks.starts[i + 1]] for i in drawn]
+    )
     own = positive[rows].astype(np.int64)
-    return rows, np.repeat(scales[drawn], sizes, axis=0)[np.arange(rows.size), own], sizes
+    return (
+        rows,
+        np.repeat(scales[drawn], sizes, axis=0)[np.arange(rows.size), own],
+        sizes,
+    )
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -453,7 +487,9 @@ def _hard(  # type: ignore[no-untyped-def]
                 sign = tl.where(is_positive, 1.0, -1.0)
                 multiplier = rate * sign / (1.0 + tl.exp(sign * (score + intercept)))
             else:
-                multiplier = rate * (tl.where(is_positive, on_positive, on_negative) - score)
+                multiplier = rate * (
+                    tl.where(is_positive, on_positive, on_negative) - score
+                )
             new += multiplier * x
             of_positives += tl.where(is_positive, multiplier, 0.0)
             of_negatives += tl.where(is_positive, 0.0, multiplier)

@@ -1,7 +1,8 @@
 """A report as files: Markdown, tables as CSV, figures as PNG and CSV, and one HTML page.
 
-Everything is written as Markdown once. The HTML page is that text with its pictures inside, so that
-it opens from disk; the page for Sphinx differs in the form of anchors and in where pictures lie.
+Everything is written as Markdown once. The HTML page is that text with its pictures
+inside, so that it opens from disk; the page for Sphinx differs in the form of anchors
+and in where pictures lie.
 """
 
 import base64
@@ -32,7 +33,8 @@ _URL = re.compile(r"https://[\w./-]*[\w/]")
 # All that Markdown would not show as it is.
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>&|~$])")
 
-# ------------------------------------------------------------------------ what a report is made of
+# ------------------------------------------------------------------------ what a report
+# is made of
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ def listing(
     """
     frame = pd.DataFrame(lines)
     columns = {str(label): list(frame[label]) for label in frame.columns}
-    numeric = [all(isinstance(v, int | float) for v in values) for values in columns.values()]
+    numeric = [
+        all(isinstance(v, int | float) for v in values) for values in columns.values()
+    ]
     cells = [[_text(value, form) for value in values] for values in columns.values()]
     return Table(
         name,
@@ -172,7 +176,8 @@ class Report:
             yield from section.elements
 
 
-# ----------------------------------------------------------------------------- numbers and Markdown
+# ----------------------------------------------------------------------------- numbers
+# and Markdown
 
 
 def _text(value: Any, form: str) -> str:
@@ -242,7 +247,11 @@ def to_markdown(report: Report, pictures: str, *, sphinx: bool = False) -> str:
                 parts += [mark + paragraph for paragraph in _paragraphs(element.text)]
                 continue
             title = escaped(element.title)
-            parts += [anchor(element.name), f"### {title}", *_paragraphs(element.caption)]
+            parts += [
+                anchor(element.name),
+                f"### {title}",
+                *_paragraphs(element.caption),
+            ]
             if isinstance(element, Figure):
                 place = f"{pictures}/{element.name}"
                 parts += [f"![{title}]({place}.png)", f"[The numbers]({place}.csv)"]
@@ -252,18 +261,23 @@ def to_markdown(report: Report, pictures: str, *, sphinx: bool = False) -> str:
                 parts.append("\n".join(element.lines))
     if report.facts:
         parts.append("## How this was made")
-        parts += [f"{escaped(name)}: {_paragraph(text)}" for name, text in report.facts.items()]
+        parts += [
+            f"{escaped(name)}: {_paragraph(text)}"
+            for name, text in report.facts.items()
+        ]
     return "\n\n".join(parts) + "\n"
 
 
-# --------------------------------------------------------------------------------------- the files
+# ---------------------------------------------------------------------------- the files
 
 
 def write_report(report: Report, folder: Path, name: str = "report") -> Path:
     """Write a report and, beside it, its tables and figures; return the page."""
     text = to_markdown(report, "figures")
     pictures = _pictures(report)
-    contents = {folder / "figures" / file: content for file, content in pictures.items()}
+    contents = {
+        folder / "figures" / file: content for file, content in pictures.items()
+    }
     for element in report.elements():
         if isinstance(element, Table):
             contents[folder / "tables" / f"{element.name}.csv"] = _csv(element.frame)
@@ -297,9 +311,13 @@ def _html(report: Report, text: str, pictures: Mapping[str, bytes]) -> bytes:
     for name, content in pictures.items():
         if name.endswith(".png"):
             data = base64.b64encode(content).decode()
-            body = body.replace(f'src="figures/{name}"', f'src="data:image/png;base64,{data}"')
+            body = body.replace(
+                f'src="figures/{name}"', f'src="data:image/png;base64,{data}"'
+            )
     contents = [
-        f"- [{escaped(part.heading)}](#{part.anchor})" for part in report.sections if report.is_wide
+        f"- [{escaped(part.heading)}](#{part.anchor})"
+        for part in report.sections
+        if report.is_wide
     ]
     navigation = MarkdownIt("commonmark").render("\n".join(contents))
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
@@ -317,18 +335,26 @@ def write_pdf(page: Path, path: Path) -> Path:
         raise FileNotFoundError("--pdf needs chromium or google-chrome on the path")
     with tempfile.TemporaryDirectory() as folder:
         printed = Path(folder) / "report.pdf"
-        options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
+        options = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-pdf-header-footer",
+        ]
         places = [f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}"]
         subprocess.run(
-            [program, *options, *places, page.absolute().as_uri()], check=True, capture_output=True
+            [program, *options, *places, page.absolute().as_uri()],
+            check=True,
+            capture_output=True,
         )
         (written,) = write_files({path: printed.read_bytes()})
     return written
 
 
-# ------------------------------------------------------------------------------------- the figures
+# -------------------------------------------------------------------------- the figures
 
-# Okabe and Ito's colours, told apart with any kind of colour vision, and more for many methods.
+# Okabe and Ito's colours, told apart with any kind of colour vision, and more for many
+# methods.
 _COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1f2328", "#7b3fa0",
     "#8f6a1a", "#b0182b", "#6a8f1f", "#8a8d91", "#0b4f55", "#2f8f95", "#7cc4c0",
@@ -399,7 +425,9 @@ def _slots(figure: Figure) -> dict[str, int]:
     given = {one.label: one.slot for panel in figure.panels for one in panel.series}
     taken = set(given.values())
     free = (slot for slot in range(len(given) + len(taken)) if slot not in taken)
-    return {label: next(free) if slot is None else slot for label, slot in given.items()}
+    return {
+        label: next(free) if slot is None else slot for label, slot in given.items()
+    }
 
 
 def _draw_panel(ax: Any, panel: Panel, slots: Mapping[str, int]) -> dict[str, Any]:
@@ -416,7 +444,9 @@ def _draw_panel(ax: Any, panel: Panel, slots: Mapping[str, int]) -> dict[str, An
         colour = _COLOURS[slot % len(_COLOURS)]
         points = series.style == "points"
         marked = points or (series.style == "line" and len(series.x) <= _MOST_MARKERS)
-        label = series.label if series.in_paper else f"{series.label} (not in the paper)"
+        label = (
+            series.label if series.in_paper else f"{series.label} (not in the paper)"
+        )
         (legend[label],) = ax.plot(
             series.x, series.y, color=colour, markersize=5, markeredgewidth=0,
             marker=_MARKERS[slot % len(_MARKERS)] if marked else None,
@@ -434,5 +464,7 @@ def _draw_panel(ax: Any, panel: Panel, slots: Mapping[str, int]) -> dict[str, An
             )
         elif series.error is not None:
             y, error = np.array(series.y), np.array(series.error)
-            ax.fill_between(series.x, y - error, y + error, color=colour, alpha=0.15, linewidth=0)
+            ax.fill_between(
+                series.x, y - error, y + error, color=colour, alpha=0.15, linewidth=0
+            )
     return legend

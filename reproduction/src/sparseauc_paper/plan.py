@@ -9,7 +9,15 @@ from .files import read_lines
 from .gene_tables import DATASETS
 from .methods import METHODS, PAPER_METHODS
 from .presets import PAPER, Preset, n_points
-from .protocols import CORRECTED, PROTOCOLS, SWITCHES, Protocol, Switch, Where, one_switch_on
+from .protocols import (
+    CORRECTED,
+    PROTOCOLS,
+    SWITCHES,
+    Protocol,
+    Switch,
+    Where,
+    one_switch_on,
+)
 from .real import real_task
 from .synthetic import synthetic_task
 from .tasks import Task
@@ -52,7 +60,9 @@ class Request:
     def table_methods(self) -> tuple[str, ...]:
         """Methods that are rows of Tables I and II."""
         left_out = self.preset.not_simulated
-        return tuple(m for m in self.methods if METHODS[m].in_tables and m not in left_out)
+        return tuple(
+            m for m in self.methods if METHODS[m].in_tables and m not in left_out
+        )
 
     @property
     def paper_methods(self) -> tuple[str, ...]:
@@ -76,9 +86,9 @@ def _crossed(
 ) -> dict[Key, Task]:
     """Every method on every column, which is a data set, or a k* and a share of positives."""
     return {
-        (method, column, trial, fold): (real_task if "dataset" in of else synthetic_task)(
-            request.preset, protocol, method, fold=fold, **request.drawn(trial), **of
-        )
+        (method, column, trial, fold): (
+            real_task if "dataset" in of else synthetic_task
+        )(request.preset, protocol, method, fold=fold, **request.drawn(trial), **of)
         for method in methods
         for column, of in columns.items()
         for trial in range(trials)
@@ -93,7 +103,9 @@ def _sparsities(ks: Iterable[int]) -> dict[str, dict[str, float]]:
 def table_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     """Tasks of Tables I and II; the protocol not chosen is run with the paper's methods only."""
     preset = request.preset
-    methods = request.table_methods if protocol == request.protocol else request.paper_methods
+    methods = (
+        request.table_methods if protocol == request.protocol else request.paper_methods
+    )
     return _crossed(
         request, PROTOCOLS[protocol], methods, _sparsities(preset.sparsities), preset.trials,
         preset.folds,
@@ -173,7 +185,9 @@ def cost_tasks(request: Request) -> dict[Key, Task]:
     preset = request.preset
     found = {}
     for method in request.paper_methods:
-        point = {name: [axis[len(axis) // 2]] for name, axis in preset.grids[method].items()}
+        point = {
+            name: [axis[len(axis) // 2]] for name, axis in preset.grids[method].items()
+        }
         for width in preset.cost_columns:
             for draw in range(preset.cost_draws):
                 task = synthetic_task(
@@ -205,9 +219,15 @@ def audit_tasks(request: Request) -> list[Measured]:
     for switch in SWITCHES:
         on = one_switch_on(switch.name)
         # The second permutation needs the hold-out of 50, and is compared with that.
-        off = one_switch_on("hold_out_fifty") if switch.name == "permute_twice" else CORRECTED
+        off = (
+            one_switch_on("hold_out_fifty")
+            if switch.name == "permute_twice"
+            else CORRECTED
+        )
         for where in switch.where:
-            without, with_it = (_audited(request, protocol, where) for protocol in (off, on))
+            without, with_it = (
+                _audited(request, protocol, where) for protocol in (off, on)
+            )
             pairs = {
                 key: (task, with_it[key])
                 for key, task in without.items()
@@ -225,13 +245,20 @@ def _audited(request: Request, protocol: Protocol, where: Where) -> dict[Key, Ta
         columns: Mapping[str, Mapping[str, Any]] = _sparsities(preset.audit_sparsities)
         trials, folds = preset.audit_trials, preset.audit_folds
     else:
-        columns = {n: {"dataset": n} for n in preset.audit_datasets if n in request.datasets}
+        columns = {
+            n: {"dataset": n} for n in preset.audit_datasets if n in request.datasets
+        }
         trials, folds = preset.audit_real_trials, preset.audit_real_folds
     return _crossed(request, protocol, methods, columns, trials, folds)
 
 
-# How the simulated columns are scaled, by the switch that does it, and where the intercept starts.
-SCALINGS = {"no_scaling": "not at all", "scale_with_test_rows": "all rows", "": "training rows"}
+# How the simulated columns are scaled, by the switch that does it, and where the
+# intercept starts.
+SCALINGS = {
+    "no_scaling": "not at all",
+    "scale_with_test_rows": "all rows",
+    "": "training rows",
+}
 STARTS = {"": "0", "log_odds_intercept": "log odds"}
 WITH_INTERCEPT = ("sto-iht", "hsg-ht")
 
@@ -246,7 +273,9 @@ def scaling_tasks(request: Request) -> dict[tuple[str, str], dict[Key, Task]]:
                 protocol = one_switch_on(switch, protocol)
             tasks = _audited(request, protocol, "synthetic")
             found[scaling, start] = {
-                key: task for key, task in tasks.items() if not start or key[0] in WITH_INTERCEPT
+                key: task
+                for key, task in tasks.items()
+                if not start or key[0] in WITH_INTERCEPT
             }
     return found
 
@@ -285,9 +314,12 @@ def find_experiments(names: list[str]) -> tuple[str, ...]:
     return tuple(name for name in EXPERIMENTS if name in wanted or "all" in wanted)
 
 
-# Seconds of a task of the paper preset on one core: synthetic, colon, leukemia. On the genes under
-# the corrected protocol, which tunes on five splits; the published one tunes on one.
-_SECONDS = {method: tuple(map(float, costs)) for method, *costs in read_lines("costs.csv")}
+# Seconds of a task of the paper preset on one core: synthetic, colon, leukemia. On the
+# genes under the corrected protocol, which tunes on five splits; the published one
+# tunes on one.
+_SECONDS = {
+    method: tuple(map(float, costs)) for method, *costs in read_lines("costs.csv")
+}
 _CONVERGENCE_SECONDS = 0.2
 # Of a drawn table of the paper's task; the easy task takes a twentieth of it.
 _THEORY_SECONDS = 6.0
@@ -297,12 +329,20 @@ def estimate_seconds(task: Task) -> float:
     """Processor time that a task should take, from that of the paper preset's."""
     settings = task.settings
     if task.kind == "theory":
-        return _THEORY_SECONDS if settings["d"] == SETTINGS["paper"].d else _THEORY_SECONDS / 20
+        return (
+            _THEORY_SECONDS
+            if settings["d"] == SETTINGS["paper"].d
+            else _THEORY_SECONDS / 20
+        )
     if task.kind == "convergence":
         return _CONVERGENCE_SECONDS * float(settings["epochs"]) / PAPER.figure1_epochs
     method, real = settings["method"], task.kind == "real"
     place = 1 + DATASETS.index(settings["dataset"]) if real else 0
-    whole = PAPER.real_grid(method, settings["dataset"], CORRECTED) if real else PAPER.grids[method]
+    whole = (
+        PAPER.real_grid(method, settings["dataset"], CORRECTED)
+        if real
+        else PAPER.grids[method]
+    )
     share = float(n_points(settings["grid"]) / n_points(whole))
     share *= float(settings["epochs"]) / (PAPER.real_epochs if real else PAPER.epochs)
     if real:

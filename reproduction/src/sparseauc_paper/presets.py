@@ -104,7 +104,9 @@ def _with_tuples(value: Any) -> Any:
 
 
 _FILE = _with_tuples(
-    tomllib.loads(files(__package__).joinpath("presets.toml").read_text(encoding="utf-8"))
+    tomllib.loads(
+        files(__package__).joinpath("presets.toml").read_text(encoding="utf-8")
+    )
 )
 PAPER = Preset(name="paper", **_FILE["paper"])
 # The quick one is that of the paper but for what the file names.

@@ -1,6 +1,7 @@
 r"""The operator :math:`\mathcal H_k` of hard thresholding, and the projection on the L1 ball.
 
-The library selects the k largest by the paper's Algorithm 2; here NumPy's selection does as well.
+The library selects the k largest by the paper's Algorithm 2; here NumPy's selection
+does as well.
 """
 
 import numpy as np
@@ -16,15 +17,17 @@ _LEAST = 5e-324
 def top_k(vector, k, floor=0.0):  # type: ignore[no-untyped-def]
     """Find the k entries largest in magnitude: their indices, ascending.
 
-    Of equal magnitudes the smaller index wins. Zeros are never chosen, so fewer than k may be
-    found. ``floor`` is a magnitude that k entries are known to reach: no smaller one is looked at.
+    Of equal magnitudes the smaller index wins. Zeros are never chosen, so fewer than k
+    may be found. ``floor`` is a magnitude that k entries are known to reach: no smaller
+    one is looked at.
     """
     size = np.abs(vector)
     bar = max(floor, _LEAST)
     found = np.empty(size.size, np.int64)
     count = 0
     for j in range(size.size):
-        # Written always and kept by counting: a branch here is mispredicted when many pass.
+        # Written always and kept by counting: a branch here is mispredicted when many
+        # pass.
         found[count] = j
         count += size[j] >= bar
     found = found[:count]
@@ -45,8 +48,8 @@ def top_k(vector, k, floor=0.0):  # type: ignore[no-untyped-def]
 def hard_threshold(vector: npt.ArrayLike, k: int) -> Array:
     """Keep the k entries largest in magnitude and set the others to zero: the operator H_k.
 
-    This is the nearest vector with at most k non-zeros. Of equal magnitudes the smaller index is
-    kept; NaN and infinity are refused.
+    This is the nearest vector with at most k non-zeros. Of equal magnitudes the smaller
+    index is kept; NaN and infinity are refused.
 
     Examples
     --------
@@ -78,9 +81,10 @@ def sum_above(vector, level):  # type: ignore[no-untyped-def]
 def l1_ball_threshold(vector, radius, guess):  # type: ignore[no-untyped-def]
     """Amount by which to soft-threshold a vector outside the L1 ball so that its norm is R.
 
-    Newton's method on Σ max(|v_j| − λ, 0) = R, which is convex and piecewise linear: the first step
-    from any guess lands at or below λ, and the next ones rise to it. It takes five to ten
-    vectorised sweeps from zero, three to five from the threshold of a similar vector.
+    Newton's method on Σ max(|v_j| − λ, 0) = R, which is convex and piecewise linear:
+    the first step from any guess lands at or below λ, and the next ones rise to it. It
+    takes five to ten vectorised sweeps from zero, three to five from the threshold of a
+    similar vector.
     """
     total, count = sum_above(vector, guess)
     if count == 0.0:
@@ -89,8 +93,8 @@ def l1_ball_threshold(vector, radius, guess):  # type: ignore[no-untyped-def]
     while count > 0.0:
         guess = (total - radius) / count
         total, left = sum_above(vector, guess)
-        # The entries above two levels are nested: as many are the same. On the climb, more than
-        # before are rounding's.
+        # The entries above two levels are nested: as many are the same. On the climb,
+        # more than before are rounding's.
         if left == count or (climbing and left > count):
             break
         climbing, count = True, left

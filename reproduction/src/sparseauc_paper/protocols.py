@@ -1,8 +1,9 @@
 """How an experiment is run, as data: every slip of the published programs is a switch of its own.
 
-``CORRECTED`` has all of them off: the methods as their papers define them, compared without a leak.
-``PUBLISHED`` has them on, so that printed numbers are compared like with like. Between the two lie
-the protocols with one switch turned, which tell what each slip is worth.
+``CORRECTED`` has all of them off: the methods as their papers define them, compared
+without a leak. ``PUBLISHED`` has them on, so that printed numbers are compared like
+with like. Between the two lie the protocols with one switch turned, which tell what
+each slip is worth.
 """
 
 from collections.abc import Mapping
@@ -23,13 +24,15 @@ TEXT_SWITCHES = ("paper_step", "paper_spam_steps", "paper_gene_ranges", "no_scal
 class Switch:
     """What is known of one way in which the published programs differ: a line of ``switches.csv``.
 
-    One that is not ``published`` follows the paper's text, or a third way, where neither protocol
-    does.
+    One that is not ``published`` follows the paper's text, or a third way, where
+    neither protocol does.
     """
 
     name: str  # field of ``Protocol``
     description: str  # what happens when it is on
-    discrepancies: tuple[int, ...]  # those of ``audit.DISCREPANCIES`` that it stands for
+    discrepancies: tuple[
+        int, ...
+    ]  # those of ``audit.DISCREPANCIES`` that it stands for
     where: tuple[Where, ...]  # the experiments it touches
     methods: tuple[str, ...]  # the methods it touches; none means all of them
     after: bool  # whether it only changes what is read off finished fits

@@ -1,8 +1,8 @@
 """The gene data: one method, tuned and tested on one split (Table III, Figures 3 and 4).
 
-For the methods with a limit k, every k is fitted and tested, with what else there is tuned for it:
-that is what the figures show. The table takes the k with the best validation AUC, or, if so
-switched, the k with the best mean test AUC.
+For the methods with a limit k, every k is fitted and tested, with what else there is
+tuned for it: that is what the figures show. The table takes the k with the best
+validation AUC, or, if so switched, the k with the best mean test AUC.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,15 @@ from .presets import Preset, points
 from .protocols import Protocol
 from .seeds import generator
 from .tasks import Task
-from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds
+from .tuning import (
+    N_FOLDS,
+    Fits,
+    Split,
+    best_of,
+    scale_columns,
+    scale_rows,
+    stratified_folds,
+)
 
 # The hold-out of the published programs, for both data sets.
 TRAINING_ROWS, _POSITIVES, _LEAST_NEGATIVES = 50, (32, 33), 3
@@ -33,8 +41,14 @@ def real_task(
     axes = preset.real_grid(method, dataset, protocol)
     grid = {name: list(axis) for name, axis in axes.items()}
     switches = protocol.switches_of("real", method)
-    data = {"dataset": dataset, "data": genes(dataset).fingerprint, "epochs": preset.real_epochs}
-    return Task("real", {"method": method, "grid": grid, "switches": switches, **data, **part})
+    data = {
+        "dataset": dataset,
+        "data": genes(dataset).fingerprint,
+        "epochs": preset.real_epochs,
+    }
+    return Task(
+        "real", {"method": method, "grid": grid, "switches": switches, **data, **part}
+    )
 
 
 def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,10 +75,13 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     chosen = {"": 0}
     if len(grid) > 1:
         scores, _ = work.tune(grid)
-        # One choice for every k where the method has one, a single choice where it has none.
+        # One choice for every k where the method has one, a single choice where it has
+        # none.
         families: dict[str, list[int]] = {}
         for place, point in enumerate(grid):
-            families.setdefault(f"{point['k']:g}" if "k" in point else "", []).append(place)
+            families.setdefault(f"{point['k']:g}" if "k" in point else "", []).append(
+                place
+            )
         chosen = {k: best_of(scores, places) for k, places in families.items()}
     X_test, W, _ = work.fit(split, [grid[place] for place in chosen.values()])
     judged = positive[split.test]
@@ -76,7 +93,8 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
             "auc": auc(judged, X_test @ coef) if finite else None,
             "columns": support.size,
             "markers": {
-                name: int(np.isin(support, known).sum()) for name, known in markers.items()
+                name: int(np.isin(support, known).sum())
+                for name, known in markers.items()
             },
             "validation_auc": None if scores is None else _number(scores[place]),
             "point": grid[place],
@@ -84,7 +102,9 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     # The best validation AUC; among equals the smallest k, as the grid ascends.
     best = max(results, key=lambda k: float(results[k]["validation_auc"] or 0.0))
     if results[best]["auc"] is None:
-        raise FloatingPointError(f"the final fit of {method.name} diverged at {grid[chosen[best]]}")
+        raise FloatingPointError(
+            f"the final fit of {method.name} diverged at {grid[chosen[best]]}"
+        )
     return {"by_k": results, "best": best}
 
 
@@ -117,6 +137,7 @@ def _hold_out(
     size = TRAINING_ROWS // N_FOLDS
     judged = np.arange(fold * size, (fold + 1) * size)
     inner = Split(np.delete(first, judged), first[judged])
-    # The slip: the order is applied to the rows of the split, which it had ordered already.
+    # The slip: the order is applied to the rows of the split, which it had ordered
+    # already.
     final = order[order] if protocol.permute_twice else order
     return Split(final[:TRAINING_ROWS], final[TRAINING_ROWS:]), [inner]

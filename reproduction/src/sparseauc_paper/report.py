@@ -4,7 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from . import figures, plan, tables
-from .audit import DISCREPANCIES, Effect, about_scaling, audit_elements, effects, what_moves
+from .audit import (
+    DISCREPANCIES,
+    Effect,
+    about_scaling,
+    audit_elements,
+    effects,
+    what_moves,
+)
 from .claims import ANY, Judged, count_verdicts, judge_claims
 from .estimates import FEWEST, mean_of
 from .page import Element, Figure, Note, Report, Section, Table, listing
@@ -50,7 +57,10 @@ def make_report(
     measured = effects(results)
     claims = judge_claims(results)
     absent = [
-        Note(f"The {name} data is not available, so its numbers are missing: {reason}", "caution")
+        Note(
+            f"The {name} data is not available, so its numbers are missing: {reason}",
+            "caution",
+        )
         for name, reason in missing_data.items()
     ]
     builders: dict[str, Callable[[], Sequence[Element | None]]] = {
@@ -69,7 +79,9 @@ def make_report(
     sections = []
     for name in experiments:
         if name == "theory":
-            sections.append(theory_section(results.request.preset.theory_ratios, results.theory))
+            sections.append(
+                theory_section(results.request.preset.theory_ratios, results.theory)
+            )
         elif elements := _there(builders[name]()):
             sections.append(Section(f"the-{name}", _HEADINGS[name], elements))
     anchors = {section.anchor for section in sections} | {
@@ -81,7 +93,9 @@ def make_report(
     first = [
         Section("summary", "Summary", _summary(results, claims)),
         Section(
-            "overview", "What became of its claims", _overview(results, claims, anchors, measured)
+            "overview",
+            "What became of its claims",
+            _overview(results, claims, anchors, measured),
         ),
     ]
     lead = _lead(results, experiments, facts.get("commit", "not known"))
@@ -92,7 +106,9 @@ def _there(elements: Sequence[Element | None]) -> list[Element]:
     return [element for element in elements if element is not None]
 
 
-def _under_both(show: Callable[[Results, str], Table | Figure], results: Results) -> list[Element]:
+def _under_both(
+    show: Callable[[Results, str], Table | Figure], results: Results
+) -> list[Element]:
     """Show something under the chosen protocol and the other, where there are results."""
     protocols = (results.request.protocol, results.request.other_protocol)
     both = [show(results, protocol) for protocol in protocols]
@@ -106,7 +122,10 @@ def _lead(results: Results, experiments: tuple[str, ...], commit: str) -> str:
     wanted = Counter(map(plan.subject, tasks))
     missing = Counter(plan.subject(task) for task in tasks if task not in outcomes)
     if missing:
-        parts = [f"{count} of {wanted[name]} tasks of {name}" for name, count in missing.items()]
+        parts = [
+            f"{count} of {wanted[name]} tasks of {name}"
+            for name, count in missing.items()
+        ]
         text += (
             f"\n\nMissing: {', '.join(parts)}. Entries that rest on fewer values for it say so. "
             "The command below goes on from what is there."
@@ -135,7 +154,9 @@ def _summary(results: Results, claims: Sequence[Judged]) -> list[Element]:
     ]
     if words := tables.agreement_words(results):
         elements.append(Note(" ".join(words), "finding"))
-    elements.append(Note(f"Its claims, judged one by one below. {count_verdicts(claims)}"))
+    elements.append(
+        Note(f"Its claims, judged one by one below. {count_verdicts(claims)}")
+    )
     elements += [Note(text, "finding") for text in about_scaling(results)]
     return _there(
         [
@@ -194,7 +215,9 @@ def claims_listing(claims: Sequence[Judged], anchors: Collection[str]) -> Table:
             {
                 "the paper": " ".join(words),
                 "published protocol": shown.get(ANY, shown.get("published", "–")),
-                "corrected protocol": "the same" if ANY in shown else shown["corrected"],
+                "corrected protocol": "the same"
+                if ANY in shown
+                else shown["corrected"],
                 "evidence": link if claim.anchor in anchors else claim.evidence,
             }
         )
@@ -243,9 +266,12 @@ def facts_of(
     }
     facts = {
         "command": command,
-        "commit": " and ".join(dict.fromkeys(run.revision for run in runs)) or "not known",
+        "commit": " and ".join(dict.fromkeys(run.revision for run in runs))
+        or "not known",
         "seeds": f"{request.seed} to {request.seed + request.preset.seeds - 1}, in turn",
-        "data": ", ".join(f"{name} (SHA-256 {digest}…)" for name, digest in data.items())
+        "data": ", ".join(
+            f"{name} (SHA-256 {digest}…)" for name, digest in data.items()
+        )
         or "simulated only",
     }
     for number, run in enumerate(runs, 1):

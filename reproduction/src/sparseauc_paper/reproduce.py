@@ -114,12 +114,17 @@ def run_reproduce(
     note = make_note(results, facts)
     places = [write_report(report, out), write_report(note, out, "note")]
     if pdf is not None:
-        written = [write_pdf(places[0], pdf), write_pdf(places[1], pdf.with_name("note.pdf"))]
+        written = [
+            write_pdf(places[0], pdf),
+            write_pdf(places[1], pdf.with_name("note.pdf")),
+        ]
         console.print(f"PDF: {' and '.join(map(str, written))}", soft_wrap=True)
     if page is not None:
         places = [write_markdown_page(report, page)]
         places.append(write_markdown_page(note, page.with_name("note.md")))
-    console.print(f"Report: {places[0]}, and a note to the authors: {places[1]}", soft_wrap=True)
+    console.print(
+        f"Report: {places[0]}, and a note to the authors: {places[1]}", soft_wrap=True
+    )
 
 
 def _failure(message: str, code: int) -> typer.Exit:
@@ -180,7 +185,9 @@ def _one_of(choices: Mapping[str, T], name: str, what: str) -> T:
     return choices[name]
 
 
-def _find_genes(names: Collection[str], console: Console) -> tuple[tuple[str, ...], dict[str, str]]:
+def _find_genes(
+    names: Collection[str], console: Console
+) -> tuple[tuple[str, ...], dict[str, str]]:
     """Load the gene data that experiments need: those that can be had, and why others cannot."""
     missing: dict[str, str] = {}
     if not _ON_GENES & set(names):

@@ -25,13 +25,16 @@ Result = Mapping[str, Any]
 Found = dict[plan.Key, Result | None]
 # By method, data set and k, if any.
 AtK = dict[tuple[str, str, str], Sample]
-# By k*, share of positives and scale of the step: the epochs, and a line of values for each draw.
+# By k*, share of positives and scale of the step: the epochs, and a line of values for
+# each draw.
 Courses = dict[tuple[int, float, Scale], tuple[list[int], Array]]
 
 
 def found_by(tasks: Mapping[plan.Key, Task], outcomes: Outcomes) -> Found:
     """Results of those of the tasks that were run."""
-    return {key: outcomes[task].result for key, task in tasks.items() if task in outcomes}
+    return {
+        key: outcomes[task].result for key, task in tasks.items() if task in outcomes
+    }
 
 
 def values_of(found: Found, number: Callable[[Result], float]) -> Values:
@@ -46,8 +49,9 @@ def values_of(found: Found, number: Callable[[Result], float]) -> Values:
 def simulated(found: Found, protocol: Protocol, measure: str) -> Values:
     """Numbers of the simulation, as a protocol reads them.
 
-    ``auc`` is that of all coefficients, ``auc of the list`` that of the columns whose ``f1`` and
-    ``jaccard`` are taken: those of the k that was tuned, or of k = k* if that was ``given``.
+    ``auc`` is that of all coefficients, ``auc of the list`` that of the columns whose
+    ``f1`` and ``jaccard`` are taken: those of the k that was tuned, or of k = k* if
+    that was ``given``.
     """
     name, _, how = measure.partition(" ")
     suffix = "" if protocol.absolute_cut else "_told" if how == "given" else "_tuned"
@@ -63,19 +67,29 @@ class Genes:
 
     tuned: Values  # test AUCs with k as the protocol chooses it
     auc: AtK
-    precision: AtK  # share of markers among the columns chosen, as the paper's text has it
+    precision: (
+        AtK  # share of markers among the columns chosen, as the paper's text has it
+    )
     recall: AtK  # share of the markers that were chosen, as its formula has it
     best_k: dict[tuple[str, str], str]  # k with the best mean test AUC
 
-    def gain(self, method: str, dataset: str, ks: Iterable[str], others: Iterable[str]) -> Sample:
+    def gain(
+        self, method: str, dataset: str, ks: Iterable[str], others: Iterable[str]
+    ) -> Sample:
         """AUC at the best of some k less that at the best of others."""
         ends = [
-            [self.auc[method, dataset, k] for k in part if (method, dataset, k) in self.auc]
+            [
+                self.auc[method, dataset, k]
+                for k in part
+                if (method, dataset, k) in self.auc
+            ]
             for part in (ks, others)
         ]
         if not all(ends):
             return {}
-        best, other = (max(part, key=lambda sample: mean_of(sample).mean) for part in ends)
+        best, other = (
+            max(part, key=lambda sample: mean_of(sample).mean) for part in ends
+        )
         return difference_of(best, other)
 
 
@@ -85,7 +99,13 @@ def read_genes(found: Found, protocol: Protocol) -> Genes:
     tuned = values_of(found, lambda result: result["by_k"][result["best"]]["auc"])
     auc, precision, recall = AtK(), AtK(), AtK()
     markers = {
-        name: len({column for marker in markers_of(name, reading) for column in marker.columns})
+        name: len(
+            {
+                column
+                for marker in markers_of(name, reading)
+                for column in marker.columns
+            }
+        )
         for name in get_args(DatasetName)
     }
     for (method, dataset, trial, fold), result in found.items():
@@ -99,13 +119,18 @@ def read_genes(found: Found, protocol: Protocol) -> Genes:
     best_k: dict[tuple[str, str], str] = {}
     for (method, dataset, k), sample in auc.items():
         now = best_k.get((method, dataset))
-        if now is None or mean_of(sample).mean > mean_of(auc[method, dataset, now]).mean:
+        if (
+            now is None
+            or mean_of(sample).mean > mean_of(auc[method, dataset, now]).mean
+        ):
             best_k[method, dataset] = k
     if protocol.best_k_on_test:
         for (method, dataset), k in best_k.items():
             if method in HARD_THRESHOLDING:
                 # Tasks that failed have no value at any k; they count all the same.
-                failed = {key: v for key, v in tuned[method, dataset].items() if np.isnan(v)}
+                failed = {
+                    key: v for key, v in tuned[method, dataset].items() if np.isnan(v)
+                }
                 tuned[method, dataset] = {**auc[method, dataset, k], **failed}
     return Genes(tuned, auc, precision, recall, best_k)
 
@@ -120,7 +145,10 @@ class Results:
     def _under_both(
         self, tasks: Callable[[Request, str], Mapping[plan.Key, Task]]
     ) -> dict[str, Found]:
-        return {name: found_by(tasks(self.request, name), self.outcomes) for name in PROTOCOLS}
+        return {
+            name: found_by(tasks(self.request, name), self.outcomes)
+            for name in PROTOCOLS
+        }
 
     @cached_property
     def tables(self) -> dict[str, Found]:
@@ -148,7 +176,10 @@ class Results:
         """Measurements of each of the theory's tasks, by share of positives."""
         measured: dict[str, dict[float, list[Result]]] = {}
         for (name, ratio, _), task in plan.theory_tasks(self.request).items():
-            if task in self.outcomes and (result := self.outcomes[task].result) is not None:
+            if (
+                task in self.outcomes
+                and (result := self.outcomes[task].result) is not None
+            ):
                 measured.setdefault(name, {}).setdefault(ratio, []).append(result)
         return dict(measured)
 
@@ -166,7 +197,8 @@ class Results:
             samples = [numbers.get((method, f"{ratio:g}"), {}) for ratio in ratios]
             draws = set.intersection(*(set(sample) for sample in samples))
             values[method, ""] = {
-                draw: span * float(np.polyfit(ratios, [sample[draw] for sample in samples], 1)[0])
+                draw: span
+                * float(np.polyfit(ratios, [sample[draw] for sample in samples], 1)[0])
                 for draw in draws
             }
         return values
@@ -175,7 +207,10 @@ class Results:
         """Epochs of Figure 1, and what was recorded at them in every draw that was run."""
         runs: dict[tuple[int, float, Scale], list[Result]] = {}
         for (k, ratio, scale, _), task in plan.figure1_tasks(self.request).items():
-            if task in self.outcomes and (result := self.outcomes[task].result) is not None:
+            if (
+                task in self.outcomes
+                and (result := self.outcomes[task].result) is not None
+            ):
                 runs.setdefault((k, ratio, scale), []).append(result)
         return {
             place: (parts[0]["epochs"], np.array([part[field] for part in parts]))
@@ -183,7 +218,11 @@ class Results:
         }
 
     def over_draws(
-        self, field: str, scale: Scale, ratio: float, read: Callable[[list[int], Array], float]
+        self,
+        field: str,
+        scale: Scale,
+        ratio: float,
+        read: Callable[[list[int], Array], float],
     ) -> Sample:
         """What is read off each course of Figure 1, by draw and k*."""
         return {
@@ -214,7 +253,9 @@ def rise_between(first: int, last: int) -> Callable[[list[int], Array], float]:
     """Share of the whole rise in training AUC since the first epoch that comes between two."""
 
     def share(epochs: list[int], values: Array) -> float:
-        low, high = (min(int(np.searchsorted(epochs, e)), len(epochs) - 1) for e in (first, last))
+        low, high = (
+            min(int(np.searchsorted(epochs, e)), len(epochs) - 1) for e in (first, last)
+        )
         rise = values[-1] - values[1]
         return float((values[high] - values[low]) / rise) if rise > 0 else 0.0
 

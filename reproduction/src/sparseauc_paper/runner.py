@@ -11,7 +11,13 @@ import time
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,7 +38,8 @@ from .tasks import Task
 _SECONDS_BETWEEN_LINES = 15.0
 # Tasks handed out before a worker is free: enough to keep all busy, and few to be lost.
 _AHEAD = 2
-# Processes that feed a GPU, beside those of the cores. Most of them sleep until it is done.
+# Processes that feed a GPU, beside those of the cores. Most of them sleep until it is
+# done.
 _ON_DEVICE = 8
 
 
@@ -57,7 +64,9 @@ def compute(task: Task, device: str | None = None) -> tuple[Task, Outcome]:
             result = task.compute(device)
     except Exception:
         error = traceback.format_exc()
-    return task, Outcome(result, error, time.thread_time() - start, _device_name(task, device))
+    return task, Outcome(
+        result, error, time.thread_time() - start, _device_name(task, device)
+    )
 
 
 def _device_name(task: Task, device: str | None) -> str | None:
@@ -76,7 +85,9 @@ def _uses_device(task: Task) -> bool:
 def _name_of(device: str) -> str:
     import torch
 
-    return str(torch.cuda.get_device_name(device) if torch.cuda.is_available() else device)
+    return str(
+        torch.cuda.get_device_name(device) if torch.cuda.is_available() else device
+    )
 
 
 def run_tasks(
@@ -90,13 +101,15 @@ def run_tasks(
 ) -> Progressed:
     """Compute the tasks without a result, each once, and keep their outcomes as they come.
 
-    ``jobs`` run at the same time, as many as there are cores for −1; those that tune on the device
-    run beside them. After ``seconds`` no task is begun.
+    ``jobs`` run at the same time, as many as there are cores for −1; those that tune on
+    the device run beside them. After ``seconds`` no task is begun.
     """
     started, since = time.perf_counter(), datetime.now(UTC)
     unique = list(dict.fromkeys(tasks))
     have = store.get(unique)
-    missing = [task for task in unique if task not in have or have[task].error is not None]
+    missing = [
+        task for task in unique if task not in have or have[task].error is not None
+    ]
     waiting = _Waiting(missing, device, started + seconds)
     done = failed = 0
     try:
@@ -129,9 +142,9 @@ def run_tasks(
 class _Waiting:
     """Tasks that wait, until the time is up.
 
-    A GPU begins with those that would take a core longest. Cores begin with those that only they
-    can do, and go on with the shortest of the others. Without a GPU the order is random, so that
-    two runs on one store share the work rather than double it.
+    A GPU begins with those that would take a core longest. Cores begin with those that
+    only they can do, and go on with the shortest of the others. Without a GPU the order
+    is random, so that two runs on one store share the work rather than double it.
     """
 
     def __init__(self, tasks: Sequence[Task], device: str | None, end: float) -> None:
@@ -175,7 +188,9 @@ class _Pool:
 class _Here(Executor):
     """Runs what is submitted at once, in this process."""
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(
+        self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
@@ -191,10 +206,16 @@ def _pools(jobs: int, device: str | None) -> Iterator[list[_Pool]]:
         cores = (os.cpu_count() or 1) if jobs == -1 else jobs
         pools = []
         if device is not None:
-            pools.append(_Pool(stack.enter_context(_processes(_ON_DEVICE, 0)), _ON_DEVICE, device))
+            pools.append(
+                _Pool(
+                    stack.enter_context(_processes(_ON_DEVICE, 0)), _ON_DEVICE, device
+                )
+            )
         # The device waits for no core: those who feed it go first.
         patience = 5 if pools else 0
-        pools.append(_Pool(stack.enter_context(_processes(cores, patience)), cores + _AHEAD))
+        pools.append(
+            _Pool(stack.enter_context(_processes(cores, patience)), cores + _AHEAD)
+        )
         yield pools
 
 
@@ -228,7 +249,9 @@ def describe_run(since: datetime, tasks: int, device: str | None) -> Run:
     if device is not None:
         machine += f", {_name_of(device)}"
     packages = ("sparseauc", "numpy", "scipy", "sklearn", "numba")
-    versions = ", ".join(f"{name} {import_module(name).__version__}" for name in packages)
+    versions = ", ".join(
+        f"{name} {import_module(name).__version__}" for name in packages
+    )
     started, ended = (f"{at:%Y-%m-%d %H:%M}" for at in (since, datetime.now(UTC)))
     return Run(started, ended, tasks, machine, versions, _revision())
 
@@ -239,8 +262,18 @@ def _revision() -> str:
     if (here / "commit.txt").exists():
         return (here / "commit.txt").read_text(encoding="ascii").strip()
     try:
-        asked = ["git", "-C", str(here), "describe", "--always", "--dirty", "--exclude=*"]
-        found = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10)
+        asked = [
+            "git",
+            "-C",
+            str(here),
+            "describe",
+            "--always",
+            "--dirty",
+            "--exclude=*",
+        ]
+        found = subprocess.run(
+            asked, capture_output=True, text=True, check=True, timeout=10
+        )
     except (OSError, subprocess.SubprocessError):
         return "a released version"
     return f"commit {found.stdout.strip()}"

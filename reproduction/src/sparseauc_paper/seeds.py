@@ -15,4 +15,6 @@ def canonical(value: Any) -> str:
 def generator(*parts: Any) -> np.random.Generator:
     """Return the generator that belongs to these parts: numbers, texts, lists, dicts."""
     digest = hashlib.sha256(canonical(parts).encode()).digest()
-    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16], "big")))
+    return np.random.default_rng(
+        np.random.SeedSequence(int.from_bytes(digest[:16], "big"))
+    )

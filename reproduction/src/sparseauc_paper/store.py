@@ -1,7 +1,7 @@
 """Finished tasks in a SQLite file: kill a run at any moment, and the next one goes on from there.
 
-A task is written whole in one short transaction once it is finished, so a run that dies loses the
-tasks in flight and nothing else. Several runs may share a file.
+A task is written whole in one short transaction once it is finished, so a run that dies
+loses the tasks in flight and nothing else. Several runs may share a file.
 """
 
 import json
@@ -76,12 +76,15 @@ class Store(AbstractContextManager["Store"]):
         with self._guarded():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
-                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+                path,
+                timeout=_BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
             )
             with closing(self._connection.cursor()) as cursor:
                 cursor.execute("PRAGMA journal_mode = WAL")
-                # In WAL mode this survives the death of the program; a power cut may cost the last
-                # tasks, never the file.
+                # In WAL mode this survives the death of the program; a power cut may
+                # cost the last tasks, never the file.
                 cursor.execute("PRAGMA synchronous = NORMAL")
                 cursor.executescript(_SCHEMA)
 
@@ -122,12 +125,16 @@ class Store(AbstractContextManager["Store"]):
     def add_run(self, run: Run) -> None:
         """Keep where and when tasks were computed."""
         with self._guarded():
-            self._connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", astuple(run))
+            self._connection.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", astuple(run)
+            )
 
     def runs(self) -> list[Run]:
         """All runs that computed something, the first one first."""
         with self._guarded():
-            lines = self._connection.execute("SELECT * FROM runs ORDER BY started").fetchall()
+            lines = self._connection.execute(
+                "SELECT * FROM runs ORDER BY started"
+            ).fetchall()
         return [Run(*line) for line in lines]
 
     def get(self, tasks: Iterable[Task]) -> dict[Task, Outcome]:

@@ -19,20 +19,36 @@ from .protocols import Protocol
 from .seeds import generator
 from .tasks import Task
 from .training import Point
-from .tuning import N_FOLDS, Fits, Split, best_of, scale_columns, scale_rows, stratified_folds
+from .tuning import (
+    N_FOLDS,
+    Fits,
+    Split,
+    best_of,
+    scale_columns,
+    scale_rows,
+    stratified_folds,
+)
 
 SHIFT = 0.3
 
 
-def synthetic_task(preset: Preset, protocol: Protocol, method: str, **part: Any) -> Task:
+def synthetic_task(
+    preset: Preset, protocol: Protocol, method: str, **part: Any
+) -> Task:
     """Name the work of one method on a test part: k, ratio, trial, fold and seed."""
-    grid = {name: list(axis) for name, axis in preset.synthetic_grid(method, protocol).items()}
+    grid = {
+        name: list(axis)
+        for name, axis in preset.synthetic_grid(method, protocol).items()
+    }
     switches = protocol.switches_of("synthetic", method)
     size: dict[str, Any] = {"n": preset.n, "d": preset.d, "epochs": preset.epochs}
     if METHODS[method].truncated:
         # Numbers of columns to choose from, those of the hard-thresholding methods.
         size["limits"] = list(preset.grids["sht-auc"]["k"])
-    return Task("synthetic", {"method": method, "grid": grid, "switches": switches, **size, **part})
+    return Task(
+        "synthetic",
+        {"method": method, "grid": grid, "switches": switches, **size, **part},
+    )
 
 
 def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,8 +57,11 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     method = METHODS[settings["method"]]
     grid = points(settings["grid"])
     draw = tuple(settings[name] for name in ("seed", "k", "ratio", "trial", "n", "d"))
-    # Where the switch is not named, the method starts at 0, and signs are the same to it.
-    data = outbreak(*draw, random_signs=not settings["switches"].get("one_sided_shifts", True))
+    # Where the switch is not named, the method starts at 0, and signs are the same to
+    # it.
+    data = outbreak(
+        *draw, random_signs=not settings["switches"].get("one_sided_shifts", True)
+    )
     positive = data.y > 0
     split = outer_split(protocol, positive, draw, settings["fold"])
     if positive[split.test].all() or not positive[split.test].any():
@@ -61,7 +80,9 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     X_test, W, seconds = work.fit(split, wanted)
     for point, coef in zip(points_chosen, W.T, strict=True):
         if not np.isfinite(coef).all():
-            raise FloatingPointError(f"the final fit of {method.name} diverged at {dict(point)}")
+            raise FloatingPointError(
+                f"the final fit of {method.name} diverged at {dict(point)}"
+            )
     judged = positive[split.test]
     dense = W[:, points_chosen.index(chosen["best"].point)]
     result: dict[str, Any] = {
@@ -74,10 +95,14 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     for name, choice in chosen.items():
         coef = W[:, points_chosen.index(choice.point)]
         if name == "best":
-            columns = np.flatnonzero(np.abs(coef) >= NEGLIGIBLE if method.truncated else coef)
+            columns = np.flatnonzero(
+                np.abs(coef) >= NEGLIGIBLE if method.truncated else coef
+            )
             suffix, auc_name = "", "auc_cut"
         else:
-            columns = np.flatnonzero(coef) if choice.k is None else top_k(coef, choice.k)
+            columns = (
+                np.flatnonzero(coef) if choice.k is None else top_k(coef, choice.k)
+            )
             suffix, auc_name = f"_{name}", f"auc_{name}"
         result |= {
             auc_name: auc(judged, X_test[:, columns] @ coef[columns]),
@@ -111,8 +136,9 @@ def choose(
 ) -> dict[str, Choice]:
     """Choose by validation AUC: the best point, the best with k tuned, and the best with k = k*.
 
-    A method with a limit k has it in its grid. Of a dense answer the k largest coefficients count,
-    with k from ``limits``; a method that decides itself how many columns it has keeps to that.
+    A method with a limit k has it in its grid. Of a dense answer the k largest
+    coefficients count, with k from ``limits``; a method that decides itself how many
+    columns it has keeps to that.
     """
     with_k = [{**point, "k": k_star} for point in grid if "k" in point]
     known = [tuple(point.items()) for point in grid]
@@ -136,17 +162,28 @@ def choose(
     flat = limited[:, : len(limits)].ravel()
     place, k = divmod(best_of(flat, range(flat.size)), len(limits))
     told = best_of(limited[:, -1], range(len(asked)))
-    return {"best": best, "tuned": choice(place, limits[k]), "told": choice(told, k_star)}
+    return {
+        "best": best,
+        "tuned": choice(place, limits[k]),
+        "told": choice(told, k_star),
+    }
 
 
 @lru_cache(maxsize=2)
 def outbreak(
-    seed: int, k: int, ratio: float, trial: int, n: int, d: int, *, random_signs: bool = False
+    seed: int,
+    k: int,
+    ratio: float,
+    trial: int,
+    n: int,
+    d: int,
+    *,
+    random_signs: bool = False,
 ) -> OutbreakData:
     """Draw the data of a trial, the same for every method, protocol and fold.
 
-    All shifts are positive, as in the paper; with ``random_signs`` every column, shifted or not, is
-    multiplied by a sign, which leaves the task as hard as it was.
+    All shifts are positive, as in the paper; with ``random_signs`` every column,
+    shifted or not, is multiplied by a sign, which leaves the task as hard as it was.
     """
     place = seed, k, ratio, trial, n, d
     rng = generator("outbreak", *place)
@@ -171,7 +208,9 @@ def _scaled_as_one(data: OutbreakData) -> Any:
     return scale_rows(scale_columns(data.X, np.arange(data.X.shape[0])))
 
 
-def outer_split(protocol: Protocol, positive: Mask, draw: tuple[Any, ...], fold: int) -> Split:
+def outer_split(
+    protocol: Protocol, positive: Mask, draw: tuple[Any, ...], fold: int
+) -> Split:
     """Training and test rows of one of the five test parts of a trial."""
     n = positive.size
     if protocol.independent_splits:

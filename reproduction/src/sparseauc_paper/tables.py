@@ -9,7 +9,14 @@ import pandas as pd
 from scipy.stats import pearsonr
 
 from . import plan, printed
-from .estimates import Mean, Values, difference_in_errors, difference_of, mean_of, trial_means
+from .estimates import (
+    Mean,
+    Values,
+    difference_in_errors,
+    difference_of,
+    mean_of,
+    trial_means,
+)
 from .marker_genes import DatasetName, markers_of
 from .methods import METHODS, PAPER_METHODS
 from .page import NOTHING, Table, escaped, fixed, listing, markdown_line
@@ -52,7 +59,9 @@ class Cell(NamedTuple):
     @property
     def difference(self) -> float:
         """From print, in standard errors."""
-        return nan if self.theirs is None else difference_in_errors(self.mine, self.theirs)
+        return (
+            nan if self.theirs is None else difference_in_errors(self.mine, self.theirs)
+        )
 
 
 def comparison(name: str, title: str, caption: str, cells: Sequence[Cell]) -> Table:
@@ -64,7 +73,9 @@ def comparison(name: str, title: str, caption: str, cells: Sequence[Cell]) -> Ta
         block = [cell for cell in cells if cell.group == group]
         lines.append(markdown_line([group, *columns]))
         lines.append(markdown_line([":---", *["---:"] * len(columns)], raw=True))
-        for method, in_paper in dict.fromkeys((cell.method, cell.in_paper) for cell in block):
+        for method, in_paper in dict.fromkeys(
+            (cell.method, cell.in_paper) for cell in block
+        ):
             texts = {
                 cell.column: _cell_text(cell, block, has_printed)
                 for cell in block
@@ -86,13 +97,19 @@ def comparison(name: str, title: str, caption: str, cells: Sequence[Cell]) -> Ta
         )
     if any(cell.mine.failed for cell in cells):
         key += " Values that ended in an error are counted and left out of the mean."
-    return Table(name, title, caption, pd.DataFrame(map(_as_line, cells)), [*lines, key])
+    return Table(
+        name, title, caption, pd.DataFrame(map(_as_line, cells)), [*lines, key]
+    )
 
 
 def _as_line(cell: Cell) -> dict[str, Any]:
     """All that is known of a cell, for the file of numbers."""
-    line = {name: getattr(cell, name) for name in ("method", "in_paper", "group", "column")}
-    line |= {name: getattr(cell.mine, name) for name in ("mean", "se", "std", "n", "failed")}
+    line = {
+        name: getattr(cell, name) for name in ("method", "in_paper", "group", "column")
+    }
+    line |= {
+        name: getattr(cell.mine, name) for name in ("mean", "se", "std", "n", "failed")
+    }
     theirs = cell.theirs or mean_of({})
     return line | {
         "printed": theirs.mean, "printed_std": theirs.std, "difference": cell.difference
@@ -104,7 +121,9 @@ def _cell_text(cell: Cell, block: Sequence[Cell], has_printed: bool) -> str:
     column = [other for other in block if other.column == cell.column]
     # A mean over fewer values is of other data: it cannot be called the best.
     most = max(other.mine.n + other.mine.failed for other in column)
-    means = [o.mine.mean for o in column if o.mine.n and o.mine.n + o.mine.failed == most]
+    means = [
+        o.mine.mean for o in column if o.mine.n and o.mine.n + o.mine.failed == most
+    ]
     mean = fixed(mine.mean, 3) or NOTHING
     if mine.n and not isnan(mine.se):
         mean += f" ± {fixed(mine.se, 3)}"
@@ -183,7 +202,9 @@ def table2(results: Results, protocol: str, *, given: bool = False) -> Table:
         f"{_ABOUT_DIFFERENCES}",
         [
             *_simulated_cells(results, protocol, "F1", f"f1{how}", printed.F1),
-            *_simulated_cells(results, protocol, "Jaccard", f"jaccard{how}", printed.JACCARD),
+            *_simulated_cells(
+                results, protocol, "Jaccard", f"jaccard{how}", printed.JACCARD
+            ),
         ],
     )
 
@@ -226,7 +247,9 @@ def table3(results: Results, protocol: str) -> Table:
 
 
 def _draws(results: Results) -> str:
-    return extent_of(results.request.preset.trials, results.request.preset.folds, "draw")
+    return extent_of(
+        results.request.preset.trials, results.request.preset.folds, "draw"
+    )
 
 
 def trials_of(request: Request) -> str:
@@ -237,7 +260,11 @@ def trials_of(request: Request) -> str:
 def extent_of(trials: int, folds: int, what: str) -> str:
     """Say how many draws or trials there are, and test parts of each."""
     several = f"{trials} {what}{'s' if trials != 1 else ''}"
-    return f"{several}, one test part each" if folds == 1 else f"{several} of {folds} test parts"
+    return (
+        f"{several}, one test part each"
+        if folds == 1
+        else f"{several} of {folds} test parts"
+    )
 
 
 def name_of(stem: str, results: Results, protocol: str) -> str:
@@ -263,7 +290,9 @@ def marker_table(dataset: DatasetName) -> Table:
         }
         for mended, theirs in zip(*readings, strict=True)
     ]
-    totals = [len({c for marker in reading for c in marker.columns}) for reading in readings]
+    totals = [
+        len({c for marker in reading for c in marker.columns}) for reading in readings
+    ]
     return listing(
         name,
         title,
@@ -278,17 +307,28 @@ def _numbers(columns: tuple[int, ...]) -> str:
     return ", ".join(map(str, columns)) or "none"
 
 
-# ------------------------------------------------------------------------- agreement with print
+# ------------------------------------------------------------------------- agreement
+# with print
 
 
 def compared_cells(results: Results, protocol: str) -> list[Cell]:
     """All printed numbers that we have a number for under a protocol; a group for each table."""
-    columns = {column: column for table in printed.TABLES.values() for column in table["sht-auc"]}
+    columns = {
+        column: column
+        for table in printed.TABLES.values()
+        for column in table["sht-auc"]
+    }
     cells = []
-    for name, (measure, table) in zip(printed.NAMES, printed.TABLES.items(), strict=True):
+    for name, (measure, table) in zip(
+        printed.NAMES, printed.TABLES.items(), strict=True
+    ):
         genes = measure == "gene_auc"
-        values = results.genes[protocol].tuned if genes else results.table(protocol, measure)
-        known = {place: sample for place, sample in values.items() if place[1] in columns}
+        values = (
+            results.genes[protocol].tuned if genes else results.table(protocol, measure)
+        )
+        known = {
+            place: sample for place, sample in values.items() if place[1] in columns
+        }
         by_trial = genes and PROTOCOLS[protocol].hold_out_fifty
         cells += cells_of(known, name, table, columns, by_trial=by_trial)
     return [cell for cell in cells if cell.theirs and cell.mine.n]
@@ -317,14 +357,23 @@ def agreement_words(results: Results) -> list[str]:
         if not cells:
             continue
         tables = dict.fromkeys(cell.group for cell in cells)
-        related = [_correlation([c for c in cells if c.group == table]) for table in tables]
+        related = [
+            _correlation([c for c in cells if c.group == table]) for table in tables
+        ]
         known = [fixed(value, 2) for value in sorted(related) if not isnan(value)]
-        fewer = f", of {len(compared)} that were compared," if len(compared) > len(cells) else ""
+        fewer = (
+            f", of {len(compared)} that were compared,"
+            if len(compared) > len(cells)
+            else ""
+        )
         said.append(
             f"{words}, {_beyond(cells)} of {len(cells)} printed numbers{fewer} differ from ours "
             f"by more than {FAR:g} standard errors (about {0.0455 * len(cells):.0f} would by "
             "chance)"
-            + (f"; correlation with print, table by table: {known[0]} to {known[-1]}" * bool(known))
+            + (
+                f"; correlation with print, table by table: {known[0]} to {known[-1]}"
+                * bool(known)
+            )
             + "."
         )
     return said + _about_level(results)
@@ -337,7 +386,9 @@ def _about_level(results: Results) -> list[str]:
     for column in printed.AUC["sht-auc"]:
         samples = [values.get((method, column), {}) for method in PAPER_METHODS]
         shared = set.intersection(*(set(sample) for sample in samples))
-        level = {key: float(np.mean([sample[key] for sample in samples])) for key in shared}
+        level = {
+            key: float(np.mean([sample[key] for sample in samples])) for key in shared
+        }
         draws = list(trial_means(level).values())
         if len(draws) < 2:
             return []
@@ -357,7 +408,8 @@ def _about_level(results: Results) -> list[str]:
     ]
 
 
-# -------------------------------------------------------------------- times, and values to check
+# -------------------------------------------------------------------- times, and values
+# to check
 
 
 def times_table(results: Results) -> Table | None:
@@ -392,11 +444,24 @@ def single_values(results: Results) -> Table | None:
     for (method, column, draw, fold), task in plan.table_tasks(
         results.request, "corrected"
     ).items():
-        first = column == str(results.request.preset.sparsities[0]) and (draw, fold) == (0, 0)
-        if first and task in results.outcomes and (found := results.outcomes[task].result):
-            chosen = ", ".join(f"{name} = {value:g}" for name, value in found["chosen"].items())
+        first = column == str(results.request.preset.sparsities[0]) and (
+            draw,
+            fold,
+        ) == (0, 0)
+        if (
+            first
+            and task in results.outcomes
+            and (found := results.outcomes[task].result)
+        ):
+            chosen = ", ".join(
+                f"{name} = {value:g}" for name, value in found["chosen"].items()
+            )
             lines.append(
-                {"method": METHODS[method].name, "chosen": chosen, "test AUC": found["auc"]}
+                {
+                    "method": METHODS[method].name,
+                    "chosen": chosen,
+                    "test AUC": found["auc"],
+                }
             )
     if not lines:
         return None

@@ -11,7 +11,8 @@ from .seeds import canonical
 
 Kind = Literal["synthetic", "real", "convergence", "theory"]
 
-# Part of every key. Raise it with any change that alters a result but none of its settings.
+# Part of every key. Raise it with any change that alters a result but none of its
+# settings.
 REVISION = 4
 
 

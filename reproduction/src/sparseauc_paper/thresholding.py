@@ -6,8 +6,8 @@ The methods differ in the loss and in the blocks. The logistic loss,
 
     1/n Σ log(1 + exp(−y_i (w·x_i + c))) + ridge/2 ‖w‖²,
 
-has an intercept c, which takes the same steps and is never thresholded. With F, a ridge divides w
-by 1 + γ·ridge after every step.
+has an intercept c, which takes the same steps and is never thresholded. With F, a ridge
+divides w by 1 + γ·ridge after every step.
 """
 
 from __future__ import annotations
@@ -74,8 +74,18 @@ def visit_equal_blocks(
 def _add_rows(table, rows, multipliers, total):  # type: ignore[no-untyped-def]
     """``total += Σ_i multipliers[i] · x_rows[i]``, four rows at a time."""
     for i in range(0, rows.size - 3, 4):
-        a, b, c, d = multipliers[i], multipliers[i + 1], multipliers[i + 2], multipliers[i + 3]
-        w, x, y, z = table[rows[i]], table[rows[i + 1]], table[rows[i + 2]], table[rows[i + 3]]
+        a, b, c, d = (
+            multipliers[i],
+            multipliers[i + 1],
+            multipliers[i + 2],
+            multipliers[i + 3],
+        )
+        w, x, y, z = (
+            table[rows[i]],
+            table[rows[i + 1]],
+            table[rows[i + 2]],
+            table[rows[i + 3]],
+        )
         for j in range(total.size):
             total[j] += a * w[j] + b * x[j] + c * y[j] + d * z[j]
     for i in range(rows.size - rows.size % 4, rows.size):
@@ -121,7 +131,9 @@ def _take_steps(  # type: ignore[no-untyped-def]
             moved[:] = 0.0
         else:
             on_delta = 2.0 * step * (1.0 + on_means[0] - on_means[1])
-            moved[:] = (on_delta - totals[1]) * means[1] - (on_delta + totals[0]) * means[0]
+            moved[:] = (on_delta - totals[1]) * means[1] - (
+                on_delta + totals[0]
+            ) * means[0]
         _add_rows(table, block, multipliers, moved)
         for q in range(support.size):
             moved[support[q]] += decay * values[q]
@@ -157,7 +169,11 @@ class BlockDescent(Solver):
     ) -> None:
         self.objective, self.k, self._epochs = objective, k, epochs
         self.logistic, self.ridge = logistic, ridge
-        w = np.zeros(objective.n_features) if start is None else hard_threshold(start, k)
+        w = (
+            np.zeros(objective.n_features)
+            if start is None
+            else hard_threshold(start, k)
+        )
         self.point = w, np.array([intercept])
         self._means = np.stack([objective.mean_negative, objective.mean_positive])
         self.step = 0.0
@@ -188,7 +204,9 @@ class BlockDescent(Solver):
         if self._driver is not None:
             self.step = self._driver.next_step()
         shrinking = self.step * self.ridge
-        decay, shrink = (1.0 - shrinking, 1.0) if self.logistic else (1.0, 1.0 / (1.0 + shrinking))
+        decay, shrink = (
+            (1.0 - shrinking, 1.0) if self.logistic else (1.0, 1.0 / (1.0 + shrinking))
+        )
         objective, (blocks, scales, drawn) = self.objective, next(self._epochs)
         w, intercept = (array.copy() for array in self.point)
         _take_steps(
@@ -235,11 +253,11 @@ class BlockDescent(Solver):
 class BoldDriver:
     """The automatic step: it grows while the loss stays near its best; epochs that raise it go.
 
-    It starts at 0.3 times a given step. After an epoch that leaves the loss within 20 % of the best
-    value seen, the step grows by a tenth; otherwise the method returns to the best point and the
-    step shrinks by three tenths. Over the last three tenths of the epochs it no longer grows and is
-    reduced gradually, to a tenth, so that the coefficients settle. These are the constants of the
-    library's SHT-AUC.
+    It starts at 0.3 times a given step. After an epoch that leaves the loss within 20 %
+    of the best value seen, the step grows by a tenth; otherwise the method returns to
+    the best point and the step shrinks by three tenths. Over the last three tenths of
+    the epochs it no longer grows and is reduced gradually, to a tenth, so that the
+    coefficients settle. These are the constants of the library's SHT-AUC.
     """
 
     def __init__(

@@ -34,7 +34,8 @@ class Training:
     tuning_rows: int  # rows that a training set has while tuning
     tuning: bool  # whether this is such a set, or that of the final fit
     stop_tol: float = 1e-4  # of the published stop rule
-    # Where ``on_gpu`` fits whole grids; a final fit is of one point and quicker on the CPU.
+    # Where ``on_gpu`` fits whole grids; a final fit is of one point and quicker on the
+    # CPU.
     device: str | None = None
 
     @cached_property
@@ -65,7 +66,9 @@ class Training:
 
     def rng(self, point: Point) -> np.random.Generator:
         """Random choices of a grid point; all k make the same ones."""
-        return generator(*self.seed, {name: point[name] for name in point if name != "k"})
+        return generator(
+            *self.seed, {name: point[name] for name in point if name != "k"}
+        )
 
     def n_blocks(self, point: Point) -> int:
         """Number of blocks that a grid point means on this many rows."""
@@ -95,7 +98,8 @@ class Family(NamedTuple):
         for place, point in enumerate(points):
             rest = {name: value for name, value in point.items() if name != "k"}
             if "batch_size" in rest:
-                # Sizes that mean the same number of blocks on these rows are the same fit.
+                # Sizes that mean the same number of blocks on these rows are the same
+                # fit.
                 rest = {"blocks": training.n_blocks(point)}
             size = training.n_columns(point)
             if size > 0:
@@ -126,12 +130,19 @@ class HardRun(NamedTuple):
             # The published programs' step and growth of batches.
             step_size, growth = 3.0, 1.033
             epochs = visit_growing_batches(
-                n, point["tau"], growth, rng, restart=protocol.restart_batches, shuffle=shuffle
+                n,
+                point["tau"],
+                growth,
+                rng,
+                restart=protocol.restart_batches,
+                shuffle=shuffle,
             )
         else:
             batch_size = -(-n // training.n_blocks(point))
             blocks = RowBlocks.partition(n, batch_size, shuffle=shuffle, rng=rng)
-            epochs = visit_equal_blocks(objective, blocks, "replacement", rng, logistic=logistic)
+            epochs = visit_equal_blocks(
+                objective, blocks, "replacement", rng, logistic=logistic
+            )
         if method == "sht-auc":
             step_size = r * (1 - r)
             if protocol.paper_step:
@@ -142,4 +153,6 @@ class HardRun(NamedTuple):
                 # w is divided by 1 + step · ridge = 1.1 after every step.
                 ridge = 0.1 / step_size
         visits = list(islice(epochs, training.epochs))
-        return cls(visits, step_size, logistic, ridge, training.intercept if logistic else 0.0)
+        return cls(
+            visits, step_size, logistic, ridge, training.intercept if logistic else 0.0
+        )

@@ -43,7 +43,9 @@ def aucs_of_largest(X: Array, positive: Mask, W: Array, ks: Sequence[int]) -> Ar
     order = np.argsort(-np.abs(W), axis=0, kind="stable")[: max(ks)]
     ends = np.minimum(ks, W.shape[0]) - 1
     for line, (columns, w) in enumerate(zip(order.T, W.T, strict=True)):
-        found[line] = aucs(positive, np.cumsum(X[:, columns] * w[columns], axis=1)[:, ends])
+        found[line] = aucs(
+            positive, np.cumsum(X[:, columns] * w[columns], axis=1)[:, ends]
+        )
     return found
 
 
@@ -51,7 +53,9 @@ def scale_columns(X: Array, rows: Indices) -> Array:
     """Z-score the columns with the mean and deviation of these rows; constant ones become zero."""
     deviation = X[rows].std(axis=0)
     centred = X - X[rows].mean(axis=0)
-    scaled: Array = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)
+    scaled: Array = np.divide(
+        centred, deviation, out=np.zeros_like(centred), where=deviation > 0
+    )
     return scaled
 
 
@@ -94,7 +98,9 @@ class Fits:
         (W,) = METHODS[self.settings["method"]].fit([training], grid)
         return Fitted(X, W, (time.thread_time() - start) / len(grid))
 
-    def _training(self, part: Split, number: int, *, tuning: bool) -> tuple[Array, Training]:
+    def _training(
+        self, part: Split, number: int, *, tuning: bool
+    ) -> tuple[Array, Training]:
         X = self.scale(part.train)
         training = Training(
             X=np.ascontiguousarray(X[part.train]),
@@ -109,17 +115,22 @@ class Fits:
         )
         return X[part.test], training
 
-    def tune(self, grid: Sequence[Point], ks: Sequence[int] = ()) -> tuple[Array, Array]:
+    def tune(
+        self, grid: Sequence[Point], ks: Sequence[int] = ()
+    ) -> tuple[Array, Array]:
         """Mean validation AUC of every point, NaN where a fit diverged on some split.
 
-        And that of its k largest coefficients alone, for every k: a line for each point.
+        And that of its k largest coefficients alone, for every k: a line for each
+        point.
         """
         used = []
         for number, split in enumerate(self.inner):
             judged = self.positive[split.test]
             if judged.any() and not judged.all():  # one class tells nothing
                 used.append((judged, *self._training(split, number, tuning=True)))
-        fits = METHODS[self.settings["method"]].fit([training for *_, training in used], grid)
+        fits = METHODS[self.settings["method"]].fit(
+            [training for *_, training in used], grid
+        )
         whole, limited = [], []
         for (judged, X, _), W in zip(used, fits, strict=True):
             whole.append(aucs(judged, X @ W))

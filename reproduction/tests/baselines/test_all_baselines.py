@@ -81,7 +81,9 @@ def test_swapped_in_a_pipeline(outbreak, estimator):
 def test_same_seed_same_answer_and_warm_start(outbreak, estimator):
     X, y = outbreak
     model = clone(estimator).set_params(max_epochs=4, tol=0.0)
-    np.testing.assert_array_equal(clone(model).fit(X, y).coef_, clone(model).fit(X, y).coef_)
+    np.testing.assert_array_equal(
+        clone(model).fit(X, y).coef_, clone(model).fit(X, y).coef_
+    )
     warm = clone(model).set_params(warm_start=True).fit(X, y)
     first = warm.coef_.copy()
     assert not np.array_equal(warm.fit(X, y).coef_, first)
@@ -107,7 +109,9 @@ def test_zero_threshold(outbreak, estimator):
     X, y = outbreak
     full = clone(estimator).fit(X, y)
     cut = clone(estimator).set_params(zero_threshold=0.05).fit(X, y)
-    np.testing.assert_array_equal(cut.coef_, np.where(np.abs(full.coef_) < 0.05, 0.0, full.coef_))
+    np.testing.assert_array_equal(
+        cut.coef_, np.where(np.abs(full.coef_) < 0.05, 0.0, full.coef_)
+    )
     assert 0 < cut.get_support().sum() < full.get_support().sum()
 
 

@@ -15,7 +15,8 @@ from sparseauc_paper.baselines.fsauc import FSAUC, count_stages
 from sparseauc_paper.baselines.solam import SOLAM
 from sparseauc_paper.objective import AUCObjective
 
-# ------------------------------------------------- the oracles: both methods as their authors write
+# ------------------------------------------------- the oracles: both methods as their
+# authors write
 
 
 def naive_solam(X, y, order, R, xi, w=None, kappa=None):
@@ -93,8 +94,12 @@ def naive_fsauc(X, y, order, R, eta, n_stages, w=None, kappa=None):
             total += v
         v1 = total / n0
         seen = np.asarray(order[: (stage + 1) * n0])
-        mean_positive = X[seen[y[seen] > 0]].mean(axis=0) if (y[seen] > 0).any() else 0.0
-        mean_negative = X[seen[y[seen] < 0]].mean(axis=0) if (y[seen] < 0).any() else 0.0
+        mean_positive = (
+            X[seen[y[seen] > 0]].mean(axis=0) if (y[seen] > 0).any() else 0.0
+        )
+        mean_negative = (
+            X[seen[y[seen] < 0]].mean(axis=0) if (y[seen] < 0).any() else 0.0
+        )
         alpha1 = v1[:d] @ (mean_negative - mean_positive)
         r /= 2
         root = min(p, 1 - p) * n0 - math.sqrt(2 * n0 * log)
@@ -109,13 +114,16 @@ def naive_fsauc(X, y, order, R, eta, n_stages, w=None, kappa=None):
         new_beta = 1e7
         if gap > 0:
             new_beta = 1 + 8 * kappa**2
-            new_beta += 32 * (kappa * (1 + 2 * kappa) * (2 + math.sqrt(2 * log))) ** 2 / gap
+            new_beta += (
+                32 * (kappa * (1 + 2 * kappa) * (2 + math.sqrt(2 * log))) ** 2 / gap
+            )
         eta = min(math.sqrt(new_beta / beta) * eta / 2, eta)
         beta = new_beta
     return v1[:d]
 
 
-# --------------------------------------------------------------------------------- what they share
+# --------------------------------------------------------------------------------- what
+# they share
 
 
 @dataclass(frozen=True)
@@ -146,7 +154,9 @@ METHODS = [
         ((0.2, 1.0), (1.0, 0.1), (20.0, 0.5)), 0.1, (1e100, 1e300),
     ),
 ]  # fmt: skip
-both = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.solver.__name__)
+both = pytest.mark.parametrize(
+    "method", METHODS, ids=lambda method: method.solver.__name__
+)
 
 
 @both
@@ -165,7 +175,14 @@ def test_equals_the_naive_algorithm(method, place, kappa, warm):
     expected = method.naive(X, y, order, R, step, start, kappa)
     max_norm = row_norms(X).max() if kappa is None else kappa
     found = run(
-        method.solver, X, y, method.epochs, radius=R, step_size=step, max_norm=max_norm, start=start
+        method.solver,
+        X,
+        y,
+        method.epochs,
+        radius=R,
+        step_size=step,
+        max_norm=max_norm,
+        start=start,
     )
     np.testing.assert_allclose(found.coef, expected, atol=1e-10, rtol=0)
 
@@ -177,7 +194,9 @@ def test_a_start_outside_the_ball_is_projected(method):
     inside = naive_l1_projection(far, 2.0)
     if method.solver is SOLAM:
         inside = far * 2.0 / np.linalg.norm(far)
-    found = run(method.solver, X, y, 0, radius=2.0, step_size=0.1, max_norm=1.0, start=far)
+    found = run(
+        method.solver, X, y, 0, radius=2.0, step_size=0.1, max_norm=1.0, start=far
+    )
     np.testing.assert_allclose(found.w, inside, atol=1e-12)
 
 
@@ -204,7 +223,9 @@ def test_rows_longer_than_one_need_wider_bounds(method):
 def test_answer_stays_in_the_ball(method):
     X, y = problem(6, 60, 9)
     for radius in (1e-3, 0.3, 10.0):
-        found = run(method.solver, X, y, 30, radius=radius, step_size=100.0, max_norm=3.0)
+        found = run(
+            method.solver, X, y, 30, radius=radius, step_size=100.0, max_norm=3.0
+        )
         assert method.norm(found.coef) <= radius * (1 + 1e-12)
 
 
@@ -217,7 +238,7 @@ def test_numbers_out_of_range_are_reported(method):
         method.classifier(step_size=step, tol=0.0).fit(X * factor, y)
 
 
-# ------------------------------------------------------------------------------------ each its own
+# ------------------------------------------------------------------------- each its own
 
 
 def test_stages_follow_from_the_number_of_rows():

@@ -11,14 +11,19 @@ from sparseauc_paper.baselines import SPAMClassifier
 from sparseauc_paper.baselines.spam import SPAM
 from sparseauc_paper.objective import AUCObjective
 
-# --------------------------------------------------------- the oracle: SPAM as its authors write it
+# --------------------------------------------------------- the oracle: SPAM as its
+# authors write it
 
 
 def naive_spam(X, y, order, l1, l2, xi, w=None):
     """Last iterate and mean of the iterates over the rows of ``order``."""
     w = np.zeros(X.shape[1]) if w is None else w.copy()
     total = np.zeros_like(w)
-    r, positive_mean, negative_mean = (y > 0).mean(), X[y > 0].mean(axis=0), X[y < 0].mean(axis=0)
+    r, positive_mean, negative_mean = (
+        (y > 0).mean(),
+        X[y > 0].mean(axis=0),
+        X[y < 0].mean(axis=0),
+    )
     for t, i in enumerate(order, start=1):
         u, v = w @ positive_mean, w @ negative_mean
         eta = xi / math.sqrt(t)
@@ -32,7 +37,12 @@ def naive_spam(X, y, order, l1, l2, xi, w=None):
     return w, total / len(order)
 
 
-PENALTIES = {"l1": (0.02, 0.0), "l2": (0.0, 0.3), "elastic net": (0.01, 0.5), "none": (0.0, 0.0)}
+PENALTIES = {
+    "l1": (0.02, 0.0),
+    "l2": (0.0, 0.3),
+    "elastic net": (0.01, 0.5),
+    "none": (0.0, 0.0),
+}
 
 
 @pytest.mark.parametrize("average", [False, True])
@@ -42,13 +52,18 @@ def test_equals_the_naive_algorithm(penalty, average, warm):
     l1, l2 = PENALTIES[penalty]
     X, y = problem(1, 41, 17, density=0.8)
     start = np.random.default_rng(0).standard_normal(17) if warm else None
-    expected = naive_spam(X, y, np.concatenate(orders(41, 3)), l1, l2, 0.3, start)[int(average)]
-    found = run(SPAM, X, y, 3, l1=l1, l2=l2, step_size=0.3, average=average, start=start)
+    expected = naive_spam(X, y, np.concatenate(orders(41, 3)), l1, l2, 0.3, start)[
+        int(average)
+    ]
+    found = run(
+        SPAM, X, y, 3, l1=l1, l2=l2, step_size=0.3, average=average, start=start
+    )
     np.testing.assert_allclose(found.coef, expected, atol=1e-10, rtol=0)
 
 
 def test_mean_of_iterates_approaches_the_closed_form():
-    # SPAM descends r(1 − r)F + l2/2‖w‖², so its ridge on the scale of F is l2 / (2r(1 − r)).
+    # SPAM descends r(1 − r)F + l2/2‖w‖², so its ridge on the scale of F is l2 / (2r(1 −
+    # r)).
     X, y = problem(4, 80, 6, density=1.0)
     r, l2 = (y > 0).mean(), 0.05
     moments = AUCObjective(X, y).moments
@@ -89,6 +104,10 @@ def test_penalties_follow_scikit_learns_elastic_net():
         model = SPAMClassifier(alpha=0.01, max_epochs=3, random_state=0, **parameters)
         return model.fit(X, y).coef_
 
-    np.testing.assert_array_equal(coef(penalty="l1"), coef(penalty="elasticnet", l1_ratio=1.0))
-    np.testing.assert_array_equal(coef(penalty="l2"), coef(penalty="elasticnet", l1_ratio=0.0))
+    np.testing.assert_array_equal(
+        coef(penalty="l1"), coef(penalty="elasticnet", l1_ratio=1.0)
+    )
+    np.testing.assert_array_equal(
+        coef(penalty="l2"), coef(penalty="elasticnet", l1_ratio=0.0)
+    )
     assert not np.array_equal(coef(penalty="l1"), coef(penalty="l2"))

@@ -15,7 +15,8 @@ from sparseauc_paper.blocks import RowBlocks, visiting_order
 from sparseauc_paper.objective import AUCObjective
 from sparseauc_paper.thresholding import BlockDescent, visit_equal_blocks
 
-# ------------------------------------------------------------------------- the oracles, row by row
+# ------------------------------------------------------------------------- the oracles,
+# row by row
 
 
 def naive_logistic_thresholding(X, y, k, step, alpha, batches, scales):
@@ -42,7 +43,9 @@ def problem(seed, n=40, d=15):
 
 
 def descend(objective, k, visits, n_epochs, **settings):
-    solver = BlockDescent(objective, k, visits, max_epochs=n_epochs, logistic=True, **settings)
+    solver = BlockDescent(
+        objective, k, visits, max_epochs=n_epochs, logistic=True, **settings
+    )
     for _ in range(n_epochs):
         solver.run_epoch()
     return solver.coef, solver.best[1][0]
@@ -57,11 +60,17 @@ def descend(objective, k, visits, n_epochs, **settings):
 def test_sto_iht_equals_the_naive_algorithm(seed, k, batch_size, alpha):
     X, y = problem(seed)
     draws, again = np.random.default_rng(seed), np.random.default_rng(seed)
-    blocks = RowBlocks.partition(y.size, min(batch_size, y.size), shuffle=True, rng=draws)
-    drawn = np.concatenate([visiting_order(len(blocks), "replacement", draws) for _ in range(2)])
+    blocks = RowBlocks.partition(
+        y.size, min(batch_size, y.size), shuffle=True, rng=draws
+    )
+    drawn = np.concatenate(
+        [visiting_order(len(blocks), "replacement", draws) for _ in range(2)]
+    )
     batches = [blocks.rows[blocks.starts[i] : blocks.starts[i + 1]] for i in drawn]
     scales = np.full(drawn.size, len(blocks) / y.size)
-    expected, intercept = naive_logistic_thresholding(X, y, k, 0.2, alpha, batches, scales)
+    expected, intercept = naive_logistic_thresholding(
+        X, y, k, 0.2, alpha, batches, scales
+    )
     objective = AUCObjective(X, y)
     RowBlocks.partition(y.size, min(batch_size, y.size), shuffle=True, rng=again)
     visits = visit_equal_blocks(objective, blocks, "replacement", again, logistic=True)
@@ -91,7 +100,9 @@ def test_hsg_ht_equals_the_naive_algorithm(seed, k, initial, growth, restart):
             batches.append(order[used : used + size])
             used, t = min(n, used + size), t + 1
     scales = [1 / len(batch) for batch in batches]
-    expected, intercept = naive_logistic_thresholding(X, y, k, 0.1, 0.0, batches, scales)
+    expected, intercept = naive_logistic_thresholding(
+        X, y, k, 0.1, 0.0, batches, scales
+    )
     visits = visit_growing_batches(
         n, initial, growth, np.random.default_rng(seed), restart=restart, shuffle=True
     )
@@ -101,7 +112,8 @@ def test_hsg_ht_equals_the_naive_algorithm(seed, k, initial, growth, restart):
 
 
 def test_batches_of_the_published_program():
-    # Counts and rows used, as the published program has them (restarted in every epoch).
+    # Counts and rows used, as the published program has them (restarted in every
+    # epoch).
     for n, initial, count, used in [
         (640, 1, 97, 630), (640, 10, 36, None), (640, 100, 6, None), (640, 1000, 1, 640),
         (800, 1, 103, 779), (800, 10, 41, None), (800, 100, 8, None), (800, 1000, 1, 800),
@@ -118,11 +130,15 @@ def test_batches_of_a_long_run_hold_all_rows():
 
 
 @pytest.mark.parametrize(
-    "model", [StoIHTClassifier(5, batch_size=10_000), HSGHTClassifier(5)], ids=["StoIHT", "HSG-HT"]
+    "model",
+    [StoIHTClassifier(5, batch_size=10_000), HSGHTClassifier(5)],
+    ids=["StoIHT", "HSG-HT"],
 )
 def test_agrees_with_logistic_regression_on_its_support(model):
     X, y = make_outbreak(n=500, d=30, k=5, mu=1.0, r=0.3, random_state=0)
-    model = clone(model).set_params(alpha=0.01, max_epochs=5000, tol=1e-10, random_state=0)
+    model = clone(model).set_params(
+        alpha=0.01, max_epochs=5000, tol=1e-10, random_state=0
+    )
     model.set_params(record_history=False).fit(X, y)
     support = model.get_support()
     # scikit-learn sums the losses: C = 1 / (n·alpha).
@@ -146,5 +162,7 @@ def test_automatic_step_never_diverges(classifier):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_overflow_is_reported():
     X, y = problem(0)
-    with pytest.raises(ValueError, match="StoIHTClassifier diverged in epoch 1 with step_size=1e"):
+    with pytest.raises(
+        ValueError, match="StoIHTClassifier diverged in epoch 1 with step_size=1e"
+    ):
         StoIHTClassifier(5, step_size=1e200).fit(X * 1e200, y)

@@ -34,14 +34,15 @@ def designs(draw):
     return n, d, k, k_star, draw(ratios), n ** draw(st.floats(0, 1))
 
 
-# ------------------------------------------------------------------- literal transcriptions (TeX)
+# ------------------------------------------------------------------- literal
+# transcriptions (TeX)
 
 
 def printed_rho_minus(n, d, k, k_star, r, lam):
     s = 2 * k + k_star
-    return (1 / 2 * lam - 6 * 2**0.5 * (s * np.log(d) / (r * n)) ** 0.5) ** 2 - 32 / 3 * (
-        s * np.log(d)
-    ) / (r * n)
+    return (
+        1 / 2 * lam - 6 * 2**0.5 * (s * np.log(d) / (r * n)) ** 0.5
+    ) ** 2 - 32 / 3 * (s * np.log(d)) / (r * n)
 
 
 def printed_rho_plus(d, k, k_star, r, b):
@@ -68,7 +69,8 @@ def test_dependent_columns():
     assert constants.rho_plus == GaussianConstants(1e6, 6, 2, 1, 0.3, 10).rho_plus
 
 
-# ------------------------------------------------------------------------- limits and monotonicity
+# ------------------------------------------------------------------------- limits and
+# monotonicity
 
 
 @given(designs(), deviations)
@@ -126,8 +128,12 @@ def test_expansion_vanishes_for_many_columns_kept():
     assert expansion_of_theorem(10**12, 1) == pytest.approx(1, abs=1e-5)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(0, 5), st.integers(0, 6))
-def test_hard_thresholding_expands_no_more_than_the_lemma_says(seed, k_star, more, rest):
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(0, 5), st.integers(0, 6)
+)
+def test_hard_thresholding_expands_no_more_than_the_lemma_says(
+    seed, k_star, more, rest
+):
     rng = np.random.default_rng(seed)
     k = k_star + more
     d = k + rest
@@ -136,7 +142,9 @@ def test_hard_thresholding_expands_no_more_than_the_lemma_says(seed, k_star, mor
     # near the target, and spread so that the threshold goes wrong
     v = target + rng.normal(size=d) * rng.choice([0.1, 0.5, 1, 3])
     expanded = np.sum((hard_threshold(v, k) - target) ** 2)
-    assert expanded <= expansion_of_lemma(k, k_star, d) * np.sum((v - target) ** 2) * (1 + 1e-12)
+    assert expanded <= expansion_of_lemma(k, k_star, d) * np.sum((v - target) ** 2) * (
+        1 + 1e-12
+    )
 
 
 def test_the_lemma_is_attained():
@@ -144,7 +152,8 @@ def test_the_lemma_is_attained():
     target = np.array([1.0, 0.0])
     points = [np.array([a, a * (1 + 1e-9)]) for a in np.linspace(0.01, 1.5, 2000)]
     worst = max(
-        np.sum((hard_threshold(v, 1) - target) ** 2) / np.sum((v - target) ** 2) for v in points
+        np.sum((hard_threshold(v, 1) - target) ** 2) / np.sum((v - target) ** 2)
+        for v in points
     )
     assert worst == pytest.approx(expansion_of_lemma(1, 1), rel=1e-5)
 
@@ -158,13 +167,15 @@ def test_contraction_and_tolerance():
     assert_allclose(tolerance_parameter(3.0, 2.0, 4.0), 3.0)
 
 
-# ------------------------------------------------------------------------------- the slips, in turn
+# ------------------------------------------------------------------------------- the
+# slips, in turn
 
 
 def kappa_of_lemma(constants):
     """κ with the sharper factor of the proof."""
     return contraction(
-        constants.condition, expansion_of_lemma(constants.k, constants.k_star, constants.d)
+        constants.condition,
+        expansion_of_lemma(constants.k, constants.k_star, constants.d),
     )
 
 
@@ -179,7 +190,9 @@ def test_condition_on_k_is_kappa_below_one_with_the_factor_of_the_lemma(rho, k_s
 def test_condition_on_k_is_not_enough_with_the_factor_of_the_theorem():
     k, k_star, rho = 21, 10, 2.0
     assert k > rho * (rho - 1) * k_star
-    assert contraction(rho, expansion_of_theorem(k, k_star)) == pytest.approx(1.04, abs=0.005)
+    assert contraction(rho, expansion_of_theorem(k, k_star)) == pytest.approx(
+        1.04, abs=0.005
+    )
 
 
 @settings(max_examples=500)
@@ -187,7 +200,9 @@ def test_condition_on_k_is_not_enough_with_the_factor_of_the_theorem():
 def test_theorems_together_never_say_anything(design):
     constants = GaussianConstants(*design)
     assert constants.condition > 100 * constants.k
-    assert constants.condition * (constants.condition - 1) * constants.k_star > constants.k
+    assert (
+        constants.condition * (constants.condition - 1) * constants.k_star > constants.k
+    )
     assert constants.kappa >= 1
     assert kappa_of_lemma(constants) >= 1
 
@@ -203,8 +218,12 @@ def test_convexity_squares_a_negative_number_on_the_papers_tables():
     for r in np.linspace(0.05, 0.5, 10):
         for k in (20, 40, 60, 80):
             constants = GaussianConstants(1000, 1000, k, k, r, 50)
-            assert 0.5 - 6 * math.sqrt(2) * math.sqrt(3 * k * math.log(1000) / (r * 1000)) < 0
-            # columns have variance 1, so that no curvature of F along one of them exceeds 4 by much
+            assert (
+                0.5 - 6 * math.sqrt(2) * math.sqrt(3 * k * math.log(1000) / (r * 1000))
+                < 0
+            )
+            # columns have variance 1, so that no curvature of F along one of them
+            # exceeds 4 by much
             assert constants.rho_minus > 10
             assert not constants.is_bound
             assert constants.condition == math.inf
@@ -216,7 +235,8 @@ def test_convexity_squares_a_negative_number_on_the_papers_tables():
 def test_condition_rises_with_balance_left_of_the_vertex_and_falls_right_of_it():
     shares = np.linspace(0.05, 0.5, 10)
     at_its_word = [
-        GaussianConstants(1000, 1000, 20, 20, r, 50).condition_as_printed for r in shares
+        GaussianConstants(1000, 1000, 20, 20, r, 50).condition_as_printed
+        for r in shares
     ]
     assert np.all(np.diff(at_its_word) > 0)
     sound = [GaussianConstants(1e8, 1000, 20, 20, r, 50).condition for r in shares]
@@ -241,7 +261,9 @@ def test_coefficients_of_the_condition_number(design, lam):
         assert abs(printed / mended - 1) > 1e-3
     # the vertex is where the number that is squared vanishes
     vertex = (-mended / (2 * a)) ** 2
-    assert_allclose(lam / 2, 6 * math.sqrt(2) * math.sqrt(s * math.log(d) / (vertex * n)))
+    assert_allclose(
+        lam / 2, 6 * math.sqrt(2) * math.sqrt(s * math.log(d) / (vertex * n))
+    )
     assert a > 0  # convex in √r
 
 
@@ -291,7 +313,7 @@ def test_slips_say_something_of_everything():
         assert all(part.strip() for part in slip)
 
 
-# ------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,9 @@ from sparseauc_paper.theory.empirical import (
 
 
 def partition(n, batch_size):
-    return RowBlocks.partition(n, batch_size, shuffle=False, rng=np.random.default_rng(0))
+    return RowBlocks.partition(
+        n, batch_size, shuffle=False, rng=np.random.default_rng(0)
+    )
 
 
 def outbreak(n=400, d=12, k=2, r=0.3, mu=0.6, seed=0):
@@ -38,10 +40,13 @@ def outbreak(n=400, d=12, k=2, r=0.3, mu=0.6, seed=0):
 
 
 def rows_of(blocks):
-    return [blocks.rows[a:b] for a, b in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)]
+    return [
+        blocks.rows[a:b]
+        for a, b in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)
+    ]
 
 
-# ---------------------------------------------------------------------------------------- Hessians
+# ----------------------------------------------------------------------------- Hessians
 
 
 def test_root_of_all_rows_is_that_of_the_sum_over_pairs():
@@ -56,7 +61,9 @@ def test_hessians_are_twice_those_of_the_proof():
     rng = np.random.default_rng(1)
     w, step = rng.normal(size=(2, 5))
     root = hessian_root(objective, np.arange(60), 1)
-    excess = objective.value(w + step) - objective.value(w) - objective.gradient(w) @ step
+    excess = (
+        objective.value(w + step) - objective.value(w) - objective.gradient(w) @ step
+    )
     assert_allclose(excess, np.sum((root @ step) ** 2))  # and so ρ/2‖Δ‖² with ρ = 2λ
 
 
@@ -70,14 +77,17 @@ def test_roots_of_blocks():
         root = hessian_root(objective, rows, len(blocks))
         hessians.append(root.T @ root)
         w = rng.normal(size=6)
-        change = objective.block_gradient(w, rows, len(blocks)) - objective.block_gradient(
-            np.zeros(6), rows, len(blocks)
-        )
+        change = objective.block_gradient(
+            w, rows, len(blocks)
+        ) - objective.block_gradient(np.zeros(6), rows, len(blocks))
         assert_allclose(change, 2 * hessians[-1] @ w, rtol=1e-9)
-    assert_allclose(np.mean(hessians, axis=0), objective.moments.columns(np.arange(6)), atol=1e-12)
+    assert_allclose(
+        np.mean(hessians, axis=0), objective.moments.columns(np.arange(6)), atol=1e-12
+    )
 
 
-# -------------------------------------------------------------------------- restricted eigenvalues
+# -------------------------------------------------------------------------- restricted
+# eigenvalues
 
 
 def enumerated(root, size):
@@ -91,12 +101,18 @@ def enumerated(root, size):
 
 
 @given(
-    st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 7), st.data(), st.integers(0, 3)
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 9),
+    st.integers(1, 7),
+    st.data(),
+    st.integers(0, 3),
 )
 def test_brackets_hold_the_truth(seed, n_rows, d, data, n_random):
     size = data.draw(st.integers(1, d))
     rng = np.random.default_rng(seed)
-    root = rng.normal(size=(n_rows, d)) * rng.choice([0, 1, 10], size=d, p=[0.1, 0.8, 0.1])
+    root = rng.normal(size=(n_rows, d)) * rng.choice(
+        [0, 1, 10], size=d, p=[0.1, 0.8, 0.1]
+    )
     least, greatest = enumerated(root, size)
     slack = 1e-9 * max(1.0, greatest)
     low = restricted_eigenvalue(root, size, -1.0, n_random=n_random, rng=rng)
@@ -112,7 +128,9 @@ def test_brackets_hold_the_truth(seed, n_rows, d, data, n_random):
     for bracket, place in ((low, 0), (high, -1)):
         assert len(set(bracket.support.tolist())) == size
         on_support = matrix[np.ix_(bracket.support, bracket.support)]
-        assert np.linalg.eigvalsh(on_support)[place] == pytest.approx(bracket.found, abs=slack)
+        assert np.linalg.eigvalsh(on_support)[place] == pytest.approx(
+            bracket.found, abs=slack
+        )
 
 
 def test_all_columns_leave_nothing_open():
@@ -134,8 +152,12 @@ def test_search_finds_the_worst_columns_mostly_and_bad_ones_always():
         least, greatest = enumerated(root, 4)
         low = restricted_eigenvalue(root, 4, -1.0, n_random=10, rng=rng)
         high = restricted_eigenvalue(root, 4, 1.0, n_random=10, rng=rng)
-        found += int(low.found <= least * (1 + 1e-9)) + int(high.found >= greatest * (1 - 1e-9))
-        by_chance += int(low.random <= least * 1.0001) + int(high.random >= greatest * 0.9999)
+        found += int(low.found <= least * (1 + 1e-9)) + int(
+            high.found >= greatest * (1 - 1e-9)
+        )
+        by_chance += int(low.random <= least * 1.0001) + int(
+            high.random >= greatest * 0.9999
+        )
         short_of.append([low.found / least, greatest / high.found])
     assert found >= 60  # of 80
     assert by_chance <= 8  # the best of 10 among 495 choices
@@ -143,8 +165,8 @@ def test_search_finds_the_worst_columns_mostly_and_bad_ones_always():
 
 
 def test_certain_bounds_use_the_discs_where_they_are_sharper():
-    # Ten equal groups of five columns that go together: all 50 columns have a greatest eigenvalue
-    # of 5 ways, but on two columns there is no more than 2.
+    # Ten equal groups of five columns that go together: all 50 columns have a greatest
+    # eigenvalue of 5 ways, but on two columns there is no more than 2.
     root = np.kron(np.eye(10), np.ones((1, 5)))
     bracket = restricted_eigenvalue(root, 2, 1.0, rng=np.random.default_rng(0))
     assert_allclose([bracket.found, bracket.bound], 2)
@@ -159,9 +181,13 @@ def test_sizes_out_of_range_are_refused(size):
 def test_constants_of_a_table_by_enumeration():
     _, _, objective = outbreak(n=120, d=9)
     blocks = partition(120, 30)
-    measured = empirical_constants(objective, blocks, 2, 1, rng=np.random.default_rng(0))
+    measured = empirical_constants(
+        objective, blocks, 2, 1, rng=np.random.default_rng(0)
+    )
     least, _ = enumerated(hessian_root(objective, np.arange(120), 1), 5)
-    greatest = max(enumerated(hessian_root(objective, rows, 4), 5)[1] for rows in rows_of(blocks))
+    greatest = max(
+        enumerated(hessian_root(objective, rows, 4), 5)[1] for rows in rows_of(blocks)
+    )
     assert (measured.s, measured.n_blocks) == (5, 4)
     assert measured.rho_minus[1] <= 2 * least <= measured.rho_minus[0] * (1 + 1e-9)
     assert measured.rho_plus[0] * (1 - 1e-9) <= 2 * greatest <= measured.rho_plus[1]
@@ -173,7 +199,9 @@ def test_constants_of_a_table_by_enumeration():
 
 def test_more_columns_than_rows_leave_nothing_certain():
     _, _, objective = outbreak(n=20, d=30)
-    measured = empirical_constants(objective, partition(20, 10), 3, 2, rng=np.random.default_rng(0))
+    measured = empirical_constants(
+        objective, partition(20, 10), 3, 2, rng=np.random.default_rng(0)
+    )
     assert measured.rho_minus[1] == 0
     assert measured.condition[1] == np.inf
     assert measured.kappa[1] == np.sqrt(expansion_of_lemma(3, 2, 30))
@@ -183,7 +211,9 @@ def test_smaller_blocks_are_curved_more_and_imbalance_makes_it_worse():
     def rho_plus(r, batch_size):
         _, _, objective = outbreak(n=2000, d=20, r=r)
         blocks = partition(2000, batch_size)
-        return empirical_constants(objective, blocks, 4, 2, rng=np.random.default_rng(0)).rho_plus
+        return empirical_constants(
+            objective, blocks, 4, 2, rng=np.random.default_rng(0)
+        ).rho_plus
 
     assert rho_plus(0.5, 2000)[1] < rho_plus(0.5, 100)[0] < rho_plus(0.05, 100)[0]
     # With one block there is no 1/r, whatever the printed ρ⁺ says.
@@ -216,7 +246,7 @@ def test_whole_gradient_is_not_bounded_by_the_restricted_smoothness():
     assert np.linalg.norm(2 * matrix[:, chosen] @ v) > 1.05 * rho_plus
 
 
-# --------------------------------------------------------------------------------------- gradients
+# ---------------------------------------------------------------------------- gradients
 
 
 def test_gradient_norm_is_the_greatest_over_all_choices():
@@ -226,11 +256,13 @@ def test_gradient_norm_is_the_greatest_over_all_choices():
     norms = []
     for rows in rows_of(blocks):
         gradient = objective.block_gradient(w, rows, 3)
-        norms.append(max(np.linalg.norm(gradient[list(c)]) for c in combinations(range(8), 3)))
+        norms.append(
+            max(np.linalg.norm(gradient[list(c)]) for c in combinations(range(8), 3))
+        )
     assert_allclose(block_gradient_norm(objective, blocks, w, 3), np.mean(norms))
 
 
-# -------------------------------------------------------------------------------------------- runs
+# --------------------------------------------------------------------------------- runs
 
 
 def test_course_is_that_of_the_solver():
@@ -239,7 +271,9 @@ def test_course_is_that_of_the_solver():
     target[[2, 7]] = 0.3
     settings = {"step_size": 0.02, "n_epochs": 7}
     blocks = partition(200, 20)
-    course = measure_course(objective, blocks, target, 4, rng=generator_of(5), **settings)
+    course = measure_course(
+        objective, blocks, target, 4, rng=generator_of(5), **settings
+    )
     expected = [np.linalg.norm(target)]
 
     def watch(record):
@@ -328,7 +362,7 @@ def test_courses_that_make_no_sense_are_refused(distances, message):
         fit_rate(distances)
 
 
-# ---------------------------------------------------------------------------------------- Theorem 1
+# ---------------------------------------------------------------------------- Theorem 1
 
 
 @pytest.mark.parametrize(("batch_size", "n_runs"), [(24_000, 1), (6000, 20)])
@@ -337,12 +371,16 @@ def test_theorem_1_holds(batch_size, n_runs, r):
     k, k_star, d = 8, 1, 20
     data = make_outbreak(24_000, d, k_star, 0.6, r, random_state=7)
     objective, blocks = AUCObjective(data.X, data.y), partition(24_000, batch_size)
-    measured = empirical_constants(objective, blocks, k, k_star, rng=np.random.default_rng(0))
+    measured = empirical_constants(
+        objective, blocks, k, k_star, rng=np.random.default_rng(0)
+    )
     rho_plus, kappa = measured.rho_plus[1], measured.kappa[1]
     assert kappa < 1
     target = np.zeros(d)
     column = data.support[0]
-    target[column] = -objective.moments.delta[column] / objective.moments.diagonal[column]
+    target[column] = (
+        -objective.moments.delta[column] / objective.moments.diagonal[column]
+    )
     sigma = tolerance_parameter(
         block_gradient_norm(objective, blocks, target, measured.s),
         rho_plus,

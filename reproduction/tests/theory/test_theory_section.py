@@ -9,7 +9,13 @@ from sparseauc_paper.presets import QUICK
 from sparseauc_paper.report import make_report
 from sparseauc_paper.results import Results
 from sparseauc_paper.runner import compute
-from sparseauc_paper.theory.measurements import EASY, PAPER, Setting, grouped, theory_task
+from sparseauc_paper.theory.measurements import (
+    EASY,
+    PAPER,
+    Setting,
+    grouped,
+    theory_task,
+)
 from sparseauc_paper.theory.section import SLIPS
 
 pytest.importorskip("pandas")
@@ -21,12 +27,16 @@ REQUEST = plan.Request(QUICK, "corrected", (), seed=0, datasets=())
 
 
 def theory_section(outcomes):
-    report = make_report(Results(REQUEST, outcomes), ("theory",), facts={}, missing_data={})
+    report = make_report(
+        Results(REQUEST, outcomes), ("theory",), facts={}, missing_data={}
+    )
     return report.sections[-1]
 
 
 def measure(ratio, table=0, seed=0, least_ratio=0.2):
-    task = theory_task(TINY, ratio=ratio, least_ratio=least_ratio, table=table, seed=seed)
+    task = theory_task(
+        TINY, ratio=ratio, least_ratio=least_ratio, table=table, seed=seed
+    )
     return task.compute()
 
 
@@ -59,7 +69,11 @@ def test_section_is_complete(section):
     for element in elements(section, Table):
         assert element.title
         assert element.caption
-    assert {note.kind for note in elements(section, Note)} == {"plain", "caution", "finding"}
+    assert {note.kind for note in elements(section, Note)} == {
+        "plain",
+        "caution",
+        "finding",
+    }
 
 
 def test_listings_are_consistent(listings):

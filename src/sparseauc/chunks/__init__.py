@@ -1,8 +1,8 @@
 """Tables that do not fit in memory: rows read in chunks, from files or from a cluster.
 
 ``open_table`` makes a table on disk usable as X of ``SparseAUCClassifier``,
-``SparseAUCClassifierCV`` and ``SHTAUCClassifier``; Dask arrays and dataframes can be passed as they
-are.
+``SparseAUCClassifierCV`` and ``SHTAUCClassifier``; Dask arrays and dataframes can be
+passed as they are.
 """
 
 import os
@@ -56,8 +56,8 @@ _COLUMNAR = {
     ".arrow": "ipc",
     ".ipc": "ipc",
 }
-# Memory maps from this size on are read in chunks. Smaller ones fit wherever anything does, and are
-# treated like arrays in memory.
+# Memory maps from this size on are read in chunks. Smaller ones fit wherever anything
+# does, and are treated like arrays in memory.
 _MAPPED = 2**28
 
 
@@ -75,14 +75,15 @@ def open_table(
     source : path, list of paths, or object
         - ``.npy``: a dense table;
         - ``.parquet``, ``.feather``, ``.arrow``, or a folder of such files;
-        - a folder with ``data.npy``, ``indices.npy`` and ``indptr.npy``: the arrays of a CSR matrix
-          (and ``shape.npy``, if the last columns may be empty);
-        - a list of ``.npz`` files written by ``scipy.sparse.save_npz``, one below the other;
-        - a ``pyarrow.dataset.Dataset``, or anything with ``shape``, ``dtype`` and slices, such as
-          an HDF5 or Zarr dataset.
+        - a folder with ``data.npy``, ``indices.npy`` and ``indptr.npy``: the arrays of
+          a CSR matrix (and ``shape.npy``, if the last columns may be empty);
+        - a list of ``.npz`` files written by ``scipy.sparse.save_npz``, one below the
+          other;
+        - a ``pyarrow.dataset.Dataset``, or anything with ``shape``, ``dtype`` and
+          slices, such as an HDF5 or Zarr dataset.
     target : str or array-like of shape (n,), optional
-        The labels: a column name for columnar files, otherwise the labels themselves. They can also
-        be given to ``fit``.
+        The labels: a column name for columnar files, otherwise the labels themselves.
+        They can also be given to ``fit``.
     leave_out : sequence of str
         Columns of columnar files that are no features.
     chunk_bytes : int, default=64 MiB
@@ -114,7 +115,9 @@ def open_table(
         source = _open_path(Path(source))
     if _is_arrow(source):
         if target is not None and not isinstance(target, str):
-            raise InputError("name the column with the labels, or give the labels to fit")
+            raise InputError(
+                "name the column with the labels, or give the labels to fit"
+            )
         return ArrowChunks(source, target, tuple(leave_out), chunk_bytes)
     if isinstance(target, str) or leave_out:
         raise InputError(
@@ -158,13 +161,16 @@ def _open_path(path: Path) -> Any:
         return [path]
     if suffix == ".npy":
         return np.load(path, mmap_mode="r")
-    raise InputError(f"{path}: a table is read from .npy, .npz, {', '.join(_COLUMNAR)} or a folder")
+    raise InputError(
+        f"{path}: a table is read from .npy, .npz, {', '.join(_COLUMNAR)} or a folder"
+    )
 
 
 def as_chunks(X: Any, y: Any = None) -> Chunks | None:
     """View X as chunks if it is a table read in chunks; None for tables in memory.
 
-    With a ``pyarrow.dataset.Dataset`` or a Dask dataframe as X, y may be the name of a column.
+    With a ``pyarrow.dataset.Dataset`` or a Dask dataframe as X, y may be the name of a
+    column.
     """
     if isinstance(X, Chunks):
         return X
@@ -198,7 +204,9 @@ def chunks_in_memory(table: Any) -> SequentialChunks:
     if not hasattr(table, "tocsr"):
         return ArrayChunks(table)
     stored = int(table.indptr[-1])
-    return CSRChunks(table.data[:stored], table.indices[:stored], table.indptr, table.shape[1])
+    return CSRChunks(
+        table.data[:stored], table.indices[:stored], table.indptr, table.shape[1]
+    )
 
 
 def chunks_on_device(X: Any, device: str) -> DeviceChunks:
@@ -226,7 +234,12 @@ def chunks_on_device(X: Any, device: str) -> DeviceChunks:
 
 def mapped_chunks(X: Any) -> ArrayChunks | None:
     """View a large memory map as chunks; None for anything else."""
-    if mapped_by(X) is None or X.ndim != 2 or X.nbytes < _MAPPED or X.dtype.kind not in "biuf":
+    if (
+        mapped_by(X) is None
+        or X.ndim != 2
+        or X.nbytes < _MAPPED
+        or X.dtype.kind not in "biuf"
+    ):
         return None
     return ArrayChunks(X)
 

@@ -28,17 +28,23 @@ class ArrayChunks(SequentialChunks):
     Parameters
     ----------
     array : array-like of shape (n, d)
-        Anything with ``shape``, ``dtype`` and slices: ``numpy.memmap``, an HDF5 or Zarr dataset.
+        Anything with ``shape``, ``dtype`` and slices: ``numpy.memmap``, an HDF5 or Zarr
+        dataset.
     y : ndarray of shape (n,), optional
     chunk_bytes : int
         Size of a slice.
     """
 
     def __init__(
-        self, array: Any, y: npt.NDArray[Any] | None = None, chunk_bytes: int = CHUNK_BYTES
+        self,
+        array: Any,
+        y: npt.NDArray[Any] | None = None,
+        chunk_bytes: int = CHUNK_BYTES,
     ) -> None:
         if len(array.shape) != 2:
-            raise InputError(f"a table has rows and columns, this array has shape {array.shape}")
+            raise InputError(
+                f"a table has rows and columns, this array has shape {array.shape}"
+            )
         self.array = array
         self.shape = int(array.shape[0]), int(array.shape[1])
         self.dtype = float_dtype(array.dtype, "the array")
@@ -98,10 +104,16 @@ class KeptColumns(ArrayChunks):
     @classmethod
     def fit(cls, chunks: Chunks, n_columns: int) -> bool:
         """Return whether so many columns can be kept."""
-        return chunks.shape[0] * n_columns * chunks.dtype.itemsize <= chunks.max_payload_bytes
+        return (
+            chunks.shape[0] * n_columns * chunks.dtype.itemsize
+            <= chunks.max_payload_bytes
+        )
 
     def run(
-        self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
+        self,
+        work: Pass[State],
+        *known: npt.NDArray[Any],
+        columns: Indices | None = None,
     ) -> State:
         """Make one pass over all rows, of the table itself where columns are not kept."""
         if columns is None or (self._place[columns] < 0).any():
@@ -138,7 +150,12 @@ def _release(chunk: Any) -> None:
     """Release the pages of a chunk of a memory map."""
     mapped = mapped_by(chunk)
     # Pages of a private copy would lose what was written to them.
-    if mapped is None or mapped.mode == "c" or not chunk.flags.c_contiguous or not chunk.size:
+    if (
+        mapped is None
+        or mapped.mode == "c"
+        or not chunk.flags.c_contiguous
+        or not chunk.size
+    ):
         return
     mapping: Any = mapped.base
     if not hasattr(mapping, "madvise"):

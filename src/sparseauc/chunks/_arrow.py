@@ -38,7 +38,9 @@ class ArrowChunks(SequentialChunks):
         names = list(dataset.schema.names)
         for name in (*(() if target is None else (target,)), *leave_out):
             if name not in names:
-                raise InputError(f"there is no column {name!r}; there are {quoted(names, 8)}")
+                raise InputError(
+                    f"there is no column {name!r}; there are {quoted(names, 8)}"
+                )
         apart = {target, *leave_out}
         self._names = [name for name in names if name not in apart]
         if not self._names:
@@ -115,9 +117,9 @@ class ArrowChunks(SequentialChunks):
     def _batches(self, names: list[str], rows: int) -> Iterator[Any]:
         """Batches of about so many rows.
 
-        Parquet files are read by their own reader, in small pieces: a scan reads whole row groups,
-        and one may be as large as the file. Anything else, and columns that only the names of
-        folders hold, is scanned, without reading ahead.
+        Parquet files are read by their own reader, in small pieces: a scan reads whole
+        row groups, and one may be as large as the file. Anything else, and columns that
+        only the names of folders hold, is scanned, without reading ahead.
         """
         import pyarrow.dataset as ds
 
@@ -138,8 +140,8 @@ class ArrowChunks(SequentialChunks):
     def _as_array(self, batch: Any) -> npt.NDArray[Any]:
         by_column = np.empty((batch.num_columns, batch.num_rows), self.dtype)
         for values, column in zip(by_column, batch.columns, strict=True):
-            # Nulls become NaN, which whoever reads the chunk names and refuses; nulls of true and
-            # false become NaN by way of numbers.
+            # Nulls become NaN, which whoever reads the chunk names and refuses; nulls
+            # of true and false become NaN by way of numbers.
             numbers = column.cast("uint8") if str(column.type) == "bool" else column
             values[:] = numbers.to_numpy(zero_copy_only=False)
         return np.ascontiguousarray(by_column.T)

@@ -12,21 +12,23 @@ from ..errors import InputError
 from ..utils.types import Indices
 from .base import Chunks, Pass, State, add_chunk, float_dtype
 
-# Results combined at a time, on the workers: the fewer, the fewer wait for others in memory.
+# Results combined at a time, on the workers: the fewer, the fewer wait for others in
+# memory.
 _MERGED_AT_ONCE = 2
 
 
 class DaskChunks(Chunks):
     """The row chunks of a Dask array, or the partitions of a Dask dataframe.
 
-    A pass is a task a chunk and a tree of merges in a fixed order, so the answer does not depend on
-    which worker was quicker. Nothing is kept on the workers between passes: a chunk that is lost
-    with its worker is made again.
+    A pass is a task a chunk and a tree of merges in a fixed order, so the answer does
+    not depend on which worker was quicker. Nothing is kept on the workers between
+    passes: a chunk that is lost with its worker is made again.
 
     Parameters
     ----------
     X : dask.array.Array or dask.dataframe.DataFrame of n rows and d columns
-        Chunks may be of unknown size, empty, of one class, and NumPy arrays or SciPy matrices.
+        Chunks may be of unknown size, empty, of one class, and NumPy arrays or SciPy
+        matrices.
     y : Dask series, optional
     """
 
@@ -45,7 +47,9 @@ class DaskChunks(Chunks):
             n_features, sizes = len(names), (np.nan,) * X.npartitions
         else:
             if X.ndim != 2:
-                raise InputError(f"X must have rows and columns, got {X.ndim} dimensions")
+                raise InputError(
+                    f"X must have rows and columns, got {X.ndim} dimensions"
+                )
             if X.numblocks[1] > 1:
                 X = X.rechunk({1: -1})
             self.dtype = float_dtype(X.dtype, "X")
@@ -86,14 +90,22 @@ class DaskChunks(Chunks):
         if not hasattr(values, "__dask_graph__"):
             array = super().beside(values, name)
             if array.shape[:1] != (sum(self.sizes),):
-                raise InputError(f"X has {sum(self.sizes)} rows but {name} has {len(array)}")
+                raise InputError(
+                    f"X has {sum(self.sizes)} rows but {name} has {len(array)}"
+                )
             return array
         if values.ndim == 2 and values.shape[1] == 1:
-            values = values[values.columns[0]] if hasattr(values, "columns") else values[:, 0]
+            values = (
+                values[values.columns[0]]
+                if hasattr(values, "columns")
+                else values[:, 0]
+            )
         known = self._sizes is not None and not np.isnan(values.shape[0])
         if hasattr(values, "chunks") and known and values.chunks[0] != self._sizes:
             if values.shape[0] != self.shape[0]:
-                raise InputError(f"X has {self.shape[0]} rows but {name} has {values.shape[0]}")
+                raise InputError(
+                    f"X has {self.shape[0]} rows but {name} has {values.shape[0]}"
+                )
             values = values.rechunk((self._sizes,))
         blocks = _blocks(values)
         if len(blocks) != len(self._blocks):
@@ -115,16 +127,23 @@ class DaskChunks(Chunks):
         # An empty part may have been made without knowing its type.
         return np.concatenate([part for part in parts if part.size] or parts[:1])
 
-    def run_on(self, number: int, work: Pass[State], *known: npt.NDArray[Any]) -> State | None:
+    def run_on(
+        self, number: int, work: Pass[State], *known: npt.NDArray[Any]
+    ) -> State | None:
         """Do ``work`` on one chunk, where it is."""
         from dask.delayed import delayed
 
-        task = delayed(_add)(work, self._blocks[number], self.dtype, *self._slices(number, known))
+        task = delayed(_add)(
+            work, self._blocks[number], self.dtype, *self._slices(number, known)
+        )
         state: State | None = compute([task])[0]
         return state
 
     def _run(
-        self, work: Pass[State], known: Sequence[npt.NDArray[Any]], columns: Indices | None
+        self,
+        work: Pass[State],
+        known: Sequence[npt.NDArray[Any]],
+        columns: Indices | None,
     ) -> State | None:
         from dask.delayed import delayed
 
@@ -160,8 +179,9 @@ def compute(values: Sequence[Any]) -> Sequence[Any]:
 def _blocks(collection: Any) -> list[Any]:
     """The blocks of a collection as Dask values, or as recipes where each is made on its own.
 
-    As values they would be tasks of their own: chunks would be made ahead of need, wait in memory
-    and be sent from worker to worker. A recipe is followed within the task that needs the chunk.
+    As values they would be tasks of their own: chunks would be made ahead of need, wait
+    in memory and be sent from worker to worker. A recipe is followed within the task
+    that needs the chunk.
     """
     from dask.core import get_dependencies
     from dask.local import get_sync
@@ -177,13 +197,20 @@ def _blocks(collection: Any) -> list[Any]:
         wanted = [block.key]
         while wanted:
             key = wanted.pop()
-            # What others need too is made once, and what lies with a worker already is not made.
-            if key in taken or key not in graph or type(graph[key]).__name__ == "Future":
+            # What others need too is made once, and what lies with a worker already is
+            # not made.
+            if (
+                key in taken
+                or key not in graph
+                or type(graph[key]).__name__ == "Future"
+            ):
                 return blocks
             if key not in steps:
                 steps[key] = step = graph[key]
                 # A step of recent versions also names what is not part of the graph.
-                wanted.extend(getattr(step, "dependencies", None) or get_dependencies(graph, key))
+                wanted.extend(
+                    getattr(step, "dependencies", None) or get_dependencies(graph, key)
+                )
         taken.update(steps)
         recipes.append(functools.partial(get_sync, steps, block.key))
     return recipes

@@ -21,8 +21,8 @@ from ..utils.arrays import (
 from ..utils.types import Indices
 from .base import FLOATS, Pass, SequentialChunks, State, equal_sizes
 
-# Bytes of a chunk. It is centred in double precision, which takes twice as much again for float32;
-# larger ones save launches and transfers of what came of them.
+# Bytes of a chunk. It is centred in double precision, which takes twice as much again
+# for float32; larger ones save launches and transfers of what came of them.
 _CHUNK_BYTES = {"cuda": 2**31, "cpu": 2**26}
 # Bytes from which rows are copied by several threads.
 _BY_THREADS = 2**24
@@ -34,8 +34,9 @@ class DeviceChunks(SequentialChunks):
     Parameters
     ----------
     X : tensor or ndarray of shape (n, d)
-        A tensor stays where it is. An array is copied to the device where it fits; otherwise it
-        passes through it from page-locked memory, the next chunk while one is at work.
+        A tensor stays where it is. An array is copied to the device where it fits;
+        otherwise it passes through it from page-locked memory, the next chunk while one
+        is at work.
     device : torch.device
     chunk_bytes : int, optional
         About 2 GiB on a GPU.
@@ -52,7 +53,9 @@ class DeviceChunks(SequentialChunks):
         streamed: bool | None = None,
     ) -> None:
         if X.ndim != 2 or 0 in X.shape:
-            raise InputError(f"X must have shape (n, d), at least (1, 1); got {tuple(X.shape)}")
+            raise InputError(
+                f"X must have shape (n, d), at least (1, 1); got {tuple(X.shape)}"
+            )
         name = str(X.dtype).removeprefix("torch.")
         if name not in {dtype.name for dtype in FLOATS}:
             raise InputError(f"X must hold float32 or float64, got {X.dtype}")
@@ -61,15 +64,25 @@ class DeviceChunks(SequentialChunks):
         self.device = device
         nbytes = self.shape[0] * self.shape[1] * self.dtype.itemsize
         if streamed is None:
-            streamed = not is_tensor(X) and device.type == "cuda" and nbytes > usable_bytes(device)
+            streamed = (
+                not is_tensor(X)
+                and device.type == "cuda"
+                and nbytes > usable_bytes(device)
+            )
         self.streamed = streamed
         self.in_device_memory = device.type == "cuda" and not streamed
         if streamed:
             self.rows = as_tensor(np.asarray(X))
         else:
             with explain_out_of_memory("copying X", nbytes):
-                self.rows = (X if is_tensor(X) else as_tensor(np.asarray(X))).to(device).detach()
-        wanted = _CHUNK_BYTES.get(device.type, 2**26) if chunk_bytes is None else chunk_bytes
+                self.rows = (
+                    (X if is_tensor(X) else as_tensor(np.asarray(X)))
+                    .to(device)
+                    .detach()
+                )
+        wanted = (
+            _CHUNK_BYTES.get(device.type, 2**26) if chunk_bytes is None else chunk_bytes
+        )
         rows = max(1, wanted // (self.shape[1] * self.dtype.itemsize))
         self._sizes = equal_sizes(self.shape[0], rows)
 
@@ -93,7 +106,10 @@ class DeviceChunks(SequentialChunks):
         return list(itertools.pairwise(itertools.accumulate(self.sizes, initial=0)))
 
     def run(
-        self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
+        self,
+        work: Pass[State],
+        *known: npt.NDArray[Any],
+        columns: Indices | None = None,
     ) -> State:
         """Make one pass over all rows; say what was asked for where the device is full."""
         nbytes = 3 * max(self.sizes) * self.shape[1] * self.dtype.itemsize
@@ -110,7 +126,9 @@ class DeviceChunks(SequentialChunks):
         # Two of each, filled in turn.
         staging = [torch.empty(shape, dtype=kind, pin_memory=on_gpu) for _ in range(2)]
         if on_gpu:
-            buffers = [torch.empty(shape, dtype=kind, device=self.device) for _ in range(2)]
+            buffers = [
+                torch.empty(shape, dtype=kind, device=self.device) for _ in range(2)
+            ]
             copied = [torch.cuda.Event() for _ in range(2)]
             used = [torch.cuda.Event() for _ in range(2)]
             stream = torch.cuda.Stream(self.device)
@@ -149,9 +167,13 @@ class DeviceChunks(SequentialChunks):
 
 def _copy_rows(rows: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
     """Copy rows by several threads where they are many: one does not saturate the memory."""
-    n_threads = min(joblib.cpu_count(), out.shape[0]) if out.nbytes >= _BY_THREADS else 1
+    n_threads = (
+        min(joblib.cpu_count(), out.shape[0]) if out.nbytes >= _BY_THREADS else 1
+    )
     # Several parts a thread, so that none waits long for the slowest.
-    limits = np.linspace(0, out.shape[0], min(4 * n_threads, out.shape[0]) + 1).astype(int)
+    limits = np.linspace(0, out.shape[0], min(4 * n_threads, out.shape[0]) + 1).astype(
+        int
+    )
     parts = itertools.starmap(slice, itertools.pairwise(limits.tolist()))
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(lambda part: np.copyto(out[part], rows[part]), parts))

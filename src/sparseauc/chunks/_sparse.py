@@ -21,8 +21,8 @@ class CSRChunks(SequentialChunks):
     data, indices, indptr : array-likes
         As in ``scipy.sparse.csr_array``; usually ``np.load(…, mmap_mode="r")``.
     n_features : int, optional
-        Number of columns; by default one more than the largest index, which takes a pass over
-        ``indices``.
+        Number of columns; by default one more than the largest index, which takes a
+        pass over ``indices``.
     y : ndarray of shape (n,), optional
     chunk_bytes : int
         Size of a run in bytes of entries and their indices.
@@ -58,7 +58,9 @@ class CSRChunks(SequentialChunks):
         self._starts = [0]
         while self._starts[-1] < n:
             start = self._starts[-1]
-            stop = int(np.searchsorted(indptr, int(indptr[start]) + entries, "right")) - 1
+            stop = (
+                int(np.searchsorted(indptr, int(indptr[start]) + entries, "right")) - 1
+            )
             self._starts.append(min(n, max(start + 1, stop)))
         self._sizes = tuple(np.diff(self._starts).tolist())
 
@@ -92,7 +94,9 @@ class CSRFiles(SequentialChunks):
         for path in self._paths:
             with np.load(path, allow_pickle=False) as file:
                 if "shape" not in file or "data" not in file:
-                    raise InputError(f"{path} holds no matrix saved by scipy.sparse.save_npz")
+                    raise InputError(
+                        f"{path} holds no matrix saved by scipy.sparse.save_npz"
+                    )
                 sizes.append(int(file["shape"][0]))
                 widths[int(file["shape"][1])] = path
                 dtypes.append(float_dtype(file["data"].dtype, str(path)))

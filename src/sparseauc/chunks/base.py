@@ -14,25 +14,27 @@ from ..utils.types import Indices
 
 State = TypeVar("State")
 
-# Bytes of a chunk where the source leaves the choice: large enough for quick matrix products, small
-# enough that a few of them fit anywhere.
+# Bytes of a chunk where the source leaves the choice: large enough for quick matrix
+# products, small enough that a few of them fit anywhere.
 CHUNK_BYTES = 2**26
 
 
 class Pass(ABC, Generic[State]):
     """Work done in one pass over all rows.
 
-    Chunks may be processed in different processes, so a pass must be picklable, and only its result
-    is sent back.
+    Chunks may be processed in different processes, so a pass must be picklable, and
+    only its result is sent back.
     """
 
     @abstractmethod
-    def add(self, state: State | None, X: Any, start: int, *known: npt.NDArray[Any]) -> State:
+    def add(
+        self, state: State | None, X: Any, start: int, *known: npt.NDArray[Any]
+    ) -> State:
         """Take in a chunk: rows ``X`` from row ``start`` on, with what is known of each of them.
 
-        ``X`` is a row-major ndarray or a canonical CSR array of float32 or float64, and has rows;
-        of rows on a device it is a tensor, unless some columns alone are read.
-        ``state`` may be changed and returned; it is None for the first chunk.
+        ``X`` is a row-major ndarray or a canonical CSR array of float32 or float64, and
+        has rows; of rows on a device it is a tensor, unless some columns alone are
+        read. ``state`` may be changed and returned; it is None for the first chunk.
         """
 
     @abstractmethod
@@ -46,13 +48,14 @@ class Chunks(ABC):
     Attributes
     ----------
     shape : tuple of int
-        Rows and columns. If the number of rows is known only after reading, ``target`` sets it.
+        Rows and columns. If the number of rows is known only after reading, ``target``
+        sets it.
     dtype : dtype
         float32 or float64; other numbers are converted to float64.
     feature_names : ndarray of object or None
     n_passes : int
-        Number of passes since the start of a fit. Reading the labels counts only if columns may
-        have to be computed or read with them.
+        Number of passes since the start of a fit. Reading the labels counts only if
+        columns may have to be computed or read with them.
     in_device_memory : bool
         Whether the rows lie in the memory of a GPU, where passes are quick.
     """
@@ -75,17 +78,25 @@ class Chunks(ABC):
     def beside(self, values: Any, name: str) -> npt.NDArray[Any]:
         """Values of all rows that were given beside the table, or are a column of it."""
         if isinstance(values, str):
-            raise InputError(f"this table has no column {values!r}: give {name} row by row")
+            raise InputError(
+                f"this table has no column {values!r}: give {name} row by row"
+            )
         return np.asarray(values)
 
     @abstractmethod
     def _run(
-        self, work: Pass[State], known: Sequence[npt.NDArray[Any]], columns: Indices | None
+        self,
+        work: Pass[State],
+        known: Sequence[npt.NDArray[Any]],
+        columns: Indices | None,
     ) -> State | None:
         """Do ``work`` on every chunk."""
 
     def run(
-        self, work: Pass[State], *known: npt.NDArray[Any], columns: Indices | None = None
+        self,
+        work: Pass[State],
+        *known: npt.NDArray[Any],
+        columns: Indices | None = None,
     ) -> State:
         """Make one pass over all rows.
 
@@ -109,10 +120,14 @@ class Chunks(ABC):
         """Number of rows of each chunk."""
 
     @abstractmethod
-    def run_on(self, number: int, work: Pass[State], *known: npt.NDArray[Any]) -> State | None:
+    def run_on(
+        self, number: int, work: Pass[State], *known: npt.NDArray[Any]
+    ) -> State | None:
         """Do ``work`` on one chunk; None for a chunk without rows."""
 
-    def _slices(self, number: int, known: Sequence[npt.NDArray[Any]]) -> tuple[int, list[Any]]:
+    def _slices(
+        self, number: int, known: Sequence[npt.NDArray[Any]]
+    ) -> tuple[int, list[Any]]:
         """Start of a chunk, and what is known of its rows."""
         start = sum(self.sizes[:number])
         return start, [array[start : start + self.sizes[number]] for array in known]
@@ -155,17 +170,24 @@ class SequentialChunks(Chunks):
         """Number of rows of each chunk."""
         return self._sizes
 
-    def run_on(self, number: int, work: Pass[State], *known: npt.NDArray[Any]) -> State | None:
+    def run_on(
+        self, number: int, work: Pass[State], *known: npt.NDArray[Any]
+    ) -> State | None:
         """Do ``work`` on one chunk."""
         return add_chunk(work, None, self._chunk(number), *self._slices(number, known))
 
     def _run(
-        self, work: Pass[State], known: Sequence[npt.NDArray[Any]], columns: Indices | None
+        self,
+        work: Pass[State],
+        known: Sequence[npt.NDArray[Any]],
+        columns: Indices | None,
     ) -> State | None:
         state, start = None, 0
         for chunk in self.read(columns):
             stop = start + chunk.shape[0]
-            state = add_chunk(work, state, chunk, start, [array[start:stop] for array in known])
+            state = add_chunk(
+                work, state, chunk, start, [array[start:stop] for array in known]
+            )
             start = stop
         return state
 
@@ -200,7 +222,9 @@ def plain_chunk(chunk: Any) -> Any:
             matrix.sum_duplicates()
         return matrix if matrix.dtype in FLOATS else matrix.astype(np.float64)
     array = np.asarray(chunk)
-    return np.ascontiguousarray(array, array.dtype if array.dtype in FLOATS else np.float64)
+    return np.ascontiguousarray(
+        array, array.dtype if array.dtype in FLOATS else np.float64
+    )
 
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -210,7 +234,9 @@ def float_dtype(dtype: Any, what: str) -> np.dtype[Any]:
     """Dtype in which numbers of this one are given out; anything but numbers is refused."""
     # Also of dtypes that are not NumPy's, such as those of pandas with missing values.
     if getattr(dtype, "kind", np.dtype(object).kind) not in "biuf":
-        raise InputError(f"{what} holds {dtype}, not numbers: encode it as numbers first")
+        raise InputError(
+            f"{what} holds {dtype}, not numbers: encode it as numbers first"
+        )
     return dtype if dtype in FLOATS else np.dtype(np.float64)
 
 
@@ -222,7 +248,11 @@ class Gather(Pass[list[npt.NDArray[Any]]]):
         """Compute the array of a chunk; see :meth:`Pass.add`."""
 
     def add(
-        self, state: list[npt.NDArray[Any]] | None, X: Any, start: int, *known: npt.NDArray[Any]
+        self,
+        state: list[npt.NDArray[Any]] | None,
+        X: Any,
+        start: int,
+        *known: npt.NDArray[Any],
     ) -> list[npt.NDArray[Any]]:
         """Append the array of a chunk."""
         return [*(state or ()), self.give(X, start, *known)]

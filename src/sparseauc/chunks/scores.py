@@ -16,7 +16,9 @@ from .base import Chunks, Gather
 class _Scores(Gather):
     """Scores of all rows by one model."""
 
-    def __init__(self, values: npt.NDArray[np.floating], encodings: Sequence[Encoding]) -> None:
+    def __init__(
+        self, values: npt.NDArray[np.floating], encodings: Sequence[Encoding]
+    ) -> None:
         self._values = values
         self._encodings = encodings
 
@@ -32,7 +34,9 @@ class _Scores(Gather):
 
 
 def score_chunks(
-    chunks: Chunks, coef: npt.NDArray[np.floating], encodings: Mapping[int, Encoding] | None = None
+    chunks: Chunks,
+    coef: npt.NDArray[np.floating],
+    encodings: Mapping[int, Encoding] | None = None,
 ) -> npt.NDArray[np.floating]:
     """Scores of all rows, reading only the columns with a coefficient.
 

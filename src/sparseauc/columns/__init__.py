@@ -1,8 +1,9 @@
 """Columns as units: what each counts as, learned from training rows.
 
-``Line`` is a number, ``Curve`` a number whose effect bends, ``Levels`` a text, ``Steps`` a number
-that counts by its class, as on a card of points. Each says what it learns, its basis, its effect at
-a value, its words and its formula: ``Encoding`` in ``columns/base.py``.
+``Line`` is a number, ``Curve`` a number whose effect bends, ``Levels`` a text,
+``Steps`` a number that counts by its class, as on a card of points. Each says what it
+learns, its basis, its effect at a value, its words and its formula: ``Encoding`` in
+``columns/base.py``.
 """
 
 from collections.abc import Mapping
@@ -29,7 +30,9 @@ __all__ = [
     "encoding_from_dict",
 ]
 
-_KINDS: dict[str, type[Encoding]] = {one.kind: one for one in (Line, Curve, Levels, Steps)}
+_KINDS: dict[str, type[Encoding]] = {
+    one.kind: one for one in (Line, Curve, Levels, Steps)
+}
 
 
 def encoding_from_dict(saved: Mapping[str, Any]) -> Encoding:

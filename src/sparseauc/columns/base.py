@@ -1,8 +1,9 @@
 """Encodings of a column: a few numbers for each value, and a formula once these have weights.
 
-A score is an intercept plus the effects of the chosen columns. The *encoding* of a column says what
-numbers it gives the solver (its basis), what its effect at a value is, and how others can compute
-that: whatever shows or exports a model reads nothing but encodings.
+A score is an intercept plus the effects of the chosen columns. The *encoding* of a
+column says what numbers it gives the solver (its basis), what its effect at a value is,
+and how others can compute that: whatever shows or exports a model reads nothing but
+encodings.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ class Piece:
 class Pieces:
     """Effect of a number: polynomials that meet, one between each two limits.
 
-    A missing value counts as ``missing``; without one (NaN) its row has no score. Numbers below
-    ``low`` count as ``low``, those above ``high`` as ``high``; infinite for no limit. Then the last
-    piece counts whose ``start`` is below the number.
+    A missing value counts as ``missing``; without one (NaN) its row has no score.
+    Numbers below ``low`` count as ``low``, those above ``high`` as ``high``; infinite
+    for no limit. Then the last piece counts whose ``start`` is below the number.
     """
 
     missing: float
@@ -88,8 +89,9 @@ class Table:
 class Encoding(ABC):
     """A column as a unit: chosen as a whole or not at all.
 
-    Values of a column are numbers, NaN where missing; texts are numbered by their level. Weights
-    ``coef`` belong to the columns of the basis, as many as ``width``; all 0 until it has any.
+    Values of a column are numbers, NaN where missing; texts are numbered by their
+    level. Weights ``coef`` belong to the columns of the basis, as many as ``width``;
+    all 0 until it has any.
     """
 
     kind: ClassVar[str]
@@ -143,7 +145,10 @@ class Encoding(ABC):
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold, of which ``encoding_from_dict`` makes the same again."""
-        return {"kind": self.kind, **{name: _plain(one) for name, one in _fields(self).items()}}
+        return {
+            "kind": self.kind,
+            **{name: _plain(one) for name, one in _fields(self).items()},
+        }
 
 
 def _fields(encoding: Any) -> dict[str, Any]:
@@ -159,11 +164,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def quantiles(values: npt.NDArray[Any], weight: Array | None, shares: npt.ArrayLike) -> Array:
+def quantiles(
+    values: npt.NDArray[Any], weight: Array | None, shares: npt.ArrayLike
+) -> Array:
     """Return the smallest values of columns with a share of the weight at or below them.
 
-    Of shape (n_shares, n_columns), among the values that are not missing; NaN where all are. As if
-    a row of weight 2 were two rows.
+    Of shape (n_shares, n_columns), among the values that are not missing; NaN where all
+    are. As if a row of weight 2 were two rows.
     """
     if weight is not None:
         values = values[weight > 0]

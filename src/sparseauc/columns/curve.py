@@ -1,17 +1,17 @@
 """A column whose effect bends: a restricted cubic spline with three knots.
 
-Between the outer knots t₁ and t₃ the effect is made of two cubics that meet smoothly at t₂, and
-beyond them it is a line. So it has one number more than a line has:
+Between the outer knots t₁ and t₃ the effect is made of two cubics that meet smoothly at
+t₂, and beyond them it is a line. So it has one number more than a line has:
 
     f(x) = a x + b B(x),   B(x) = C(x) − c (x − t₂),
     C(x) = ((x − t₁)₊³ − q (x − t₂)₊³ + (q − 1) (x − t₃)₊³) / (t₃ − t₁)²,
     q = (t₃ − t₁)/(t₃ − t₂)
 
-c is the slope of C, such that over the training rows the bend B says nothing that a line could say:
-a is the slope of the line that is closest to the effect, and b how much that bends. The slope of C
-rises from 0 at t₁ to 3 (t₂ − t₁)/(t₃ − t₁) at t₃ and never falls. So the slope of f lies between
-those at the outer knots: the effect turns once at most, and never falls (rises) if neither of the
-two is below (above) 0.
+c is the slope of C, such that over the training rows the bend B says nothing that a
+line could say: a is the slope of the line that is closest to the effect, and b how much
+that bends. The slope of C rises from 0 at t₁ to 3 (t₂ − t₁)/(t₃ − t₁) at t₃ and never
+falls. So the slope of f lies between those at the outer knots: the effect turns once at
+most, and never falls (rises) if neither of the two is below (above) 0.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Curve(Encoding):
     Attributes
     ----------
     knots : tuple of float
-        Quantiles of the training rows: 10 %, 50 % and 90 %. A missing value counts as the median.
-        Without three different ones, the bend is 0 everywhere.
+        Quantiles of the training rows: 10 %, 50 % and 90 %. A missing value counts as
+        the median. Without three different ones, the bend is 0 everywhere.
     low, high : float
         Range of the training rows; values beyond it count as its ends.
     tilt : float
@@ -72,14 +72,19 @@ class Curve(Encoding):
         share = np.where(np.isnan(values), 0.0, (counts / counts.sum())[:, None])
         share = share / np.maximum(share.sum(axis=0), np.finfo(np.float64).tiny)
         x = x - np.sum(share * x, axis=0)
-        bend = bends(np.where(np.isnan(values), knots[1], values), np.array(knots), flat)
+        bend = bends(
+            np.where(np.isnan(values), knots[1], values), np.array(knots), flat
+        )
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             tilt = np.sum(share * x * bend, axis=0) / np.sum(share * x**2, axis=0)
         tilt[~can_bend(np.array(knots))] = 0.0
         return [
             cls((t[0], t[1], t[2]), end[0], end[1], one)
             for t, end, one in zip(
-                np.transpose(knots).tolist(), ends.T.tolist(), tilt.tolist(), strict=True
+                np.transpose(knots).tolist(),
+                ends.T.tolist(),
+                tilt.tolist(),
+                strict=True,
             )
         ]
 
@@ -131,7 +136,8 @@ class Curve(Encoding):
             return Pieces(self.missing, self.low, self.high, (whole,))
         width = last - first
         share = (middle - first) / width
-        # C around the start of each piece: its value, slope, and coefficients of higher powers.
+        # C around the start of each piece: its value, slope, and coefficients of higher
+        # powers.
         shapes = (
             (-np.inf, first, (0.0, 0.0)),
             (first, first, (0.0, 0.0, 0.0, 1 / width**2)),
@@ -170,10 +176,14 @@ class Curve(Encoding):
 def curve_bases(curves: Sequence[Curve], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the bases of columns, (n, 2 × columns), those of each side by side."""
     knots = np.transpose([one.knots for one in curves])
-    filled = np.where(np.isnan(values), np.nan_to_num(knots[1]), values.astype(np.float64))
+    filled = np.where(
+        np.isnan(values), np.nan_to_num(knots[1]), values.astype(np.float64)
+    )
     within = np.clip(filled, [one.low for one in curves], [one.high for one in curves])
     bend = bends(within, knots, np.array([one.tilt for one in curves]))
-    return np.stack([within, bend], axis=2).reshape(len(values), -1).astype(values.dtype)
+    return (
+        np.stack([within, bend], axis=2).reshape(len(values), -1).astype(values.dtype)
+    )
 
 
 def can_bend(knots: Array) -> Mask:

@@ -16,9 +16,10 @@ from .base import Encoding, Table
 class Levels(Encoding):
     """A category, with all its levels or not at all.
 
-    The most frequent level counts 0, and each other has a column of the basis. Missing values are a
-    level of their own if training rows have any; otherwise they count as the most frequent one.
-    Levels that training rows do not have count as a missing value.
+    The most frequent level counts 0, and each other has a column of the basis. Missing
+    values are a level of their own if training rows have any; otherwise they count as
+    the most frequent one. Levels that training rows do not have count as a missing
+    value.
 
     Attributes
     ----------
@@ -43,7 +44,9 @@ class Levels(Encoding):
     reads = "text"
 
     @classmethod
-    def learn(cls, values: Array, weight: Array | None = None, levels: Sequence[str] = ()) -> Self:
+    def learn(
+        cls, values: Array, weight: Array | None = None, levels: Sequence[str] = ()
+    ) -> Self:
         """Learn which of the levels there are; values are their numbers."""
         counts, missing = _count(values, weight, len(levels))
         most = int(np.argmax(counts)) if levels else 0
@@ -56,7 +59,9 @@ class Levels(Encoding):
         last = len(self.levels)
         if counts.any() and not (missing and self.has_missing):
             last = int(np.argmax(counts))
-        taken_as = [place if count else last for place, count in enumerate(counts.tolist())]
+        taken_as = [
+            place if count else last for place, count in enumerate(counts.tolist())
+        ]
         return replace(self, taken_as=(*taken_as, last))
 
     @property
@@ -67,7 +72,9 @@ class Levels(Encoding):
     @property
     def _others(self) -> Indices:
         """Levels with a column of the basis."""
-        return np.setdiff1d(np.arange(len(self.levels) + self.has_missing), self.against)
+        return np.setdiff1d(
+            np.arange(len(self.levels) + self.has_missing), self.against
+        )
 
     def basis(self, values: Array) -> Array:
         """1 in the column of the level, if it has one."""

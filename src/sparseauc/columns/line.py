@@ -35,7 +35,9 @@ class Line(Encoding):
     kind = "line"
 
     @classmethod
-    def learn(cls, values: Array, weight: Array | None = None, reads: Reads = "number") -> Self:
+    def learn(
+        cls, values: Array, weight: Array | None = None, reads: Reads = "number"
+    ) -> Self:
         """Learn what a missing value counts as, and the range."""
         (found,) = cls.learn_each(values[:, None], weight, [reads])
         return found

@@ -90,7 +90,9 @@ def read_table(
     for j in range(d) if only is None else only:
         column = _column_of(frame, j)
         name = frame.columns[j]
-        holds = _what_it_holds(column, name) if known is None or j not in known else "text"
+        holds = (
+            _what_it_holds(column, name) if known is None or j not in known else "text"
+        )
         if holds != "text":
             values[:, j] = _as_numbers(column)
             booleans |= {j} if holds == "boolean" else set()
@@ -103,7 +105,9 @@ def read_table(
         elif j in known:
             levels[j] = known[j]
         else:
-            raise InputError(f"column {str(name)!r} holds text, and was numbers in the fit")
+            raise InputError(
+                f"column {str(name)!r} holds text, and was numbers in the fit"
+            )
         values[:, j] = number_texts(texts, levels[j])
     return ReadColumns(values, levels, frozenset(booleans))
 
@@ -132,7 +136,9 @@ def _are_categories(column: Any) -> bool:
 
 def number_texts(texts: Iterable[str | None], levels: tuple[str, ...]) -> Array:
     """Number texts by their level, NaN for those that are missing or unknown."""
-    number: dict[str | None, float] = {level: place for place, level in enumerate(levels)}
+    number: dict[str | None, float] = {
+        level: place for place, level in enumerate(levels)
+    }
     return np.array([number.get(text, np.nan) for text in texts], np.float64)
 
 
@@ -187,14 +193,18 @@ def _in_pandas(column: Any) -> Holds | None:
         return "text"
     if types.is_bool_dtype(column.dtype):
         return "boolean"
-    if types.is_numeric_dtype(column.dtype) and not types.is_complex_dtype(column.dtype):
+    if types.is_numeric_dtype(column.dtype) and not types.is_complex_dtype(
+        column.dtype
+    ):
         return "number"
     kinds: dict[str, Holds] = {
         "string": "text",
         "mixed-integer": "text",
         "categorical": "text",
         "boolean": "boolean",
-        **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal"), "number"),
+        **dict.fromkeys(
+            ("integer", "floating", "mixed-integer-float", "decimal"), "number"
+        ),
         "empty": "number",
     }
     return kinds.get(types.infer_dtype(column, skipna=True))

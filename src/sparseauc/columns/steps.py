@@ -49,12 +49,17 @@ class Steps(Encoding):
     def basis(self, values: Array) -> Array:
         """1 in the column of the class."""
         filled = np.where(np.isnan(values), self.missing, values)
-        return np.eye(self.width, dtype=values.dtype)[np.searchsorted(self.cuts, filled)]
+        return np.eye(self.width, dtype=values.dtype)[
+            np.searchsorted(self.cuts, filled)
+        ]
 
     def formula(self) -> Pieces:
         """A number for each class."""
         starts = (-np.inf, *self.cuts)
-        pieces = (Piece(start, 0.0, (one,)) for start, one in zip(starts, self.coef, strict=True))
+        pieces = (
+            Piece(start, 0.0, (one,))
+            for start, one in zip(starts, self.coef, strict=True)
+        )
         return Pieces(self.missing, -np.inf, np.inf, tuple(pieces))
 
     def classes(self) -> dict[str, float]:
@@ -67,7 +72,9 @@ class Steps(Encoding):
 
     def words(self) -> str:
         """Say what each class is worth."""
-        return ", ".join(f"{name} {effect:+.4g}" for name, effect in self.classes().items())
+        return ", ".join(
+            f"{name} {effect:+.4g}" for name, effect in self.classes().items()
+        )
 
     @property
     def leading_coef(self) -> float:

@@ -32,7 +32,11 @@ class Units:
 
     @classmethod
     def learn(
-        cls, table: ReadColumns, weight: Array | None = None, *, curved: Mask | None = None
+        cls,
+        table: ReadColumns,
+        weight: Array | None = None,
+        *,
+        curved: Mask | None = None,
     ) -> Self:
         """Learn the encodings of a table; ``curved`` columns are curves where they can bend."""
         found: dict[int, Encoding] = {}
@@ -41,10 +45,16 @@ class Units:
         if curved is not None:
             asked = np.setdiff1d(np.flatnonzero(curved), list(found))
             curves = Curve.learn_each(table.values[:, asked], weight)
-            found |= {j: one for j, one in zip(asked.tolist(), curves, strict=True) if one.bends}
+            found |= {
+                j: one
+                for j, one in zip(asked.tolist(), curves, strict=True)
+                if one.bends
+            }
         d = table.values.shape[1]
         rest = np.setdiff1d(np.arange(d), list(found))
-        reads: list[Reads] = ["boolean" if j in table.booleans else "number" for j in rest.tolist()]
+        reads: list[Reads] = [
+            "boolean" if j in table.booleans else "number" for j in rest.tolist()
+        ]
         lines = Line.learn_each(table.values[:, rest], weight, reads)
         found |= zip(rest.tolist(), lines, strict=True)
         return cls(tuple(found[j] for j in range(d)))
@@ -59,7 +69,9 @@ class Units:
         # Without missing values nothing of a line is asked for here.
         lines = [j for j in self._of_kind(Line) if np.isnan(values[:, j]).any()]
         reads = [self.encodings[j].reads for j in lines]
-        found |= zip(lines, Line.learn_each(values[:, lines], weight, reads), strict=True)
+        found |= zip(
+            lines, Line.learn_each(values[:, lines], weight, reads), strict=True
+        )
         return type(self)(tuple(found[j] for j in range(len(self.encodings))))
 
     def _of_kind(self, kind: type[Encoding]) -> list[int]:
@@ -91,7 +103,9 @@ class Units:
         """Return whether any column is a curve."""
         return any(isinstance(one, Curve) for one in self.encodings)
 
-    def basis(self, values: npt.NDArray[Any], places: Indices | None = None) -> npt.NDArray[Any]:
+    def basis(
+        self, values: npt.NDArray[Any], places: Indices | None = None
+    ) -> npt.NDArray[Any]:
         """Return the basis of rows, or some of its columns."""
         wanted = np.arange(self.columns.size) if places is None else places
         asked = np.unique(self.columns[wanted])
@@ -107,7 +121,9 @@ class Units:
                 found[:, start:end] = one.basis(values[:, j])
         if curves:  # all at once, which is much quicker
             at = np.isin(self.columns, curves)
-            found[:, at] = curve_bases([self.encodings[j] for j in curves], values[:, curves])
+            found[:, at] = curve_bases(
+                [self.encodings[j] for j in curves], values[:, curves]
+            )
         return found if places is None else found[:, places]
 
     def learned(self, values: npt.NDArray[Any]) -> Mask:
@@ -120,7 +136,10 @@ class Units:
     def chosen(self, coef: npt.NDArray[Any]) -> dict[int, Encoding]:
         """Return the encodings of the columns that have a coefficient, with these."""
         columns = np.unique(self.columns[np.flatnonzero(coef)])
-        return {j: self.encodings[j].weighted(coef[self.columns == j]) for j in columns.tolist()}
+        return {
+            j: self.encodings[j].weighted(coef[self.columns == j])
+            for j in columns.tolist()
+        }
 
 
 def add_effects(
@@ -130,11 +149,17 @@ def add_effects(
     scores: npt.NDArray[Any]
     if all(isinstance(one, Line) for one in encodings):
         if isinstance(values, np.ndarray) and np.isnan(values).any():
-            filled = [one.basis(values[:, at])[:, 0] for at, one in enumerate(encodings)]
+            filled = [
+                one.basis(values[:, at])[:, 0] for at, one in enumerate(encodings)
+            ]
             values = np.column_stack(filled)
         scores = values @ coef
         return scores
     dense = values if isinstance(values, np.ndarray) else values.toarray()
-    effects = [one.basis(dense[:, at]) @ np.array(one.coef) for at, one in enumerate(encodings)]
-    scores = np.sum(effects, axis=0, dtype=np.float64).astype(np.result_type(dense, coef))
+    effects = [
+        one.basis(dense[:, at]) @ np.array(one.coef) for at, one in enumerate(encodings)
+    ]
+    scores = np.sum(effects, axis=0, dtype=np.float64).astype(
+        np.result_type(dense, coef)
+    )
     return scores

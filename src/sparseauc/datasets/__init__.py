@@ -1,7 +1,7 @@
 """Simulated data.
 
-`make_patients` simulates a hospital's table of patients; `make_outbreak` draws the paper's
-simulation, with the best possible AUC.
+`make_patients` simulates a hospital's table of patients; `make_outbreak` draws the
+paper's simulation, with the best possible AUC.
 """
 
 from ._patients import make_patients

@@ -17,8 +17,9 @@ _CAUSES = ("inflammation", "perfusion", "kidneys", "liver", "frailty")
 class _Lab(NamedTuple):
     """A measurement: its centre and spread, what drives it, and how often it is not taken.
 
-    Loads are on the scale of standard deviations; a skewed measurement is the exponential of a
-    normal one, with the centre as median and the spread on the logarithmic scale.
+    Loads are on the scale of standard deviations; a skewed measurement is the
+    exponential of a normal one, with the centre as median and the spread on the
+    logarithmic scale.
     """
 
     name: str
@@ -36,7 +37,9 @@ class _Lab(NamedTuple):
         return cls(name, centre, spread, drives, missing, bool(skewed), int(digits))
 
 
-_LABS = tuple(_Lab.from_line(*line) for line in read_lines(__package__, "measurements.csv"))
+_LABS = tuple(
+    _Lab.from_line(*line) for line in read_lines(__package__, "measurements.csv")
+)
 # What sepsis follows from, by standard deviation.
 _RISK = {
     "lactate (mmol/L)": 1.1,
@@ -52,11 +55,12 @@ _UNITS = ("emergency department", "general ward", "transfer", "elective surgery"
 def make_patients(n: int = 1000, *, random_state: Any = None) -> "pd.DataFrame":
     """Simulate patients with a suspected infection, some of whom develop sepsis.
 
-    Five hidden causes (inflammation, poor perfusion, failing kidneys, failing liver, frailty) drive
-    43 measurements with names and units, many of them skewed, correlated, or missing for some
-    patients. Sepsis depends on six of them (lactate, procalcitonin, platelets, creatinine, systolic
-    pressure, age) and on the unit, and affects about one patient in six. There are also a patient
-    number and two text columns.
+    Five hidden causes (inflammation, poor perfusion, failing kidneys, failing liver,
+    frailty) drive 43 measurements with names and units, many of them skewed,
+    correlated, or missing for some patients. Sepsis depends on six of them (lactate,
+    procalcitonin, platelets, creatinine, systolic pressure, age) and on the unit, and
+    affects about one patient in six. There are also a patient number and two text
+    columns.
 
     Parameters
     ----------
@@ -111,5 +115,9 @@ def _standard(lab: _Lab, causes: dict[str, Array], rng: np.random.RandomState) -
 def _printed(lab: _Lab, z: Array) -> Array:
     """Values as a laboratory prints them; those beyond any person's are drawn in."""
     z = np.clip(z, -2.7, 2.7)
-    value = lab.centre * np.exp(lab.spread * z) if lab.skewed else lab.centre + lab.spread * z
+    value = (
+        lab.centre * np.exp(lab.spread * z)
+        if lab.skewed
+        else lab.centre + lab.spread * z
+    )
     return np.asarray(np.round(value, lab.digits), np.float64)

@@ -16,7 +16,8 @@ from ..errors import InputError
 
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 
-# Rows are correlated a few at a time, so that the work space stays small beside X itself.
+# Rows are correlated a few at a time, so that the work space stays small beside X
+# itself.
 _CHUNK_ELEMENTS = 1 << 20
 
 
@@ -35,9 +36,9 @@ class OutbreakData:
     support : ndarray of shape (k,), int64
         The shifted columns S, in increasing order.
     coef : ndarray of shape (d,), float64
-        Bayes direction Σ⁻¹δ, δ being mu on S and 0 elsewhere; no linear score has a larger AUC.
-        With correlated columns it is non-zero outside S too: a column that carries no shift
-        still helps by cancelling the noise of one that does.
+        Bayes direction Σ⁻¹δ, δ being mu on S and 0 elsewhere; no linear score has a
+        larger AUC. With correlated columns it is non-zero outside S too: a column that
+        carries no shift still helps by cancelling the noise of one that does.
     bayes_auc : float
         AUC of that direction in the population, Φ(Δ/√2) with Δ² = δᵀΣ⁻¹δ.
     k, mu, r, correlation
@@ -73,12 +74,12 @@ def make_outbreak(
 ) -> OutbreakData:
     """Draw the paper's simulation: few positives, and few columns with signal.
 
-    Negative rows are N(0, Σ), positive rows N(δ, Σ), where δ is `mu` on a random set S of
-    `k` columns and zero elsewhere. The paper's task is Σ = I; `correlation` makes it harder
-    for methods that look at one column at a time. All variances are one.
+    Negative rows are N(0, Σ), positive rows N(δ, Σ), where δ is `mu` on a random set S
+    of `k` columns and zero elsewhere. The paper's task is Σ = I; `correlation` makes it
+    harder for methods that look at one column at a time. All variances are one.
 
-    The paper's published scripts then standardise the columns and scale the rows to unit length.
-    That is part of the experiment and not done here.
+    The paper's published scripts then standardise the columns and scale the rows to
+    unit length. That is part of the experiment and not done here.
 
     Parameters
     ----------
@@ -91,15 +92,16 @@ def make_outbreak(
     mu : float, default=0.3
         Shift of the positives on S.
     r : float, default=0.05
-        Share of positives, in (0, 1). There are ``floor(n * r)`` of them, rounding errors of
-        the product apart (0.29 of 100 is 29), and never fewer than one row of each class.
+        Share of positives, in (0, 1). There are ``floor(n * r)`` of them, rounding
+        errors of the product apart (0.29 of 100 is 29), and never fewer than one row of
+        each class.
     correlation : float, default=0.0
         ρ in (-1, 1) of Σ_ij = ρ^|i-j|.
     shuffle : bool, default=True
         Spread the positives over random rows; otherwise they come first.
     random_state : int, numpy Generator, RandomState or None, default=None
-        An integer seeds ``numpy.random.default_rng``; a Generator is drawn from as it is; a
-        RandomState gives a seed, and so moves on. None draws afresh at each call.
+        An integer seeds ``numpy.random.default_rng``; a Generator is drawn from as it
+        is; a RandomState gives a seed, and so moves on. None draws afresh at each call.
     dtype : {float64, float32}, default=float64
         Type of X.
 
@@ -116,7 +118,11 @@ def make_outbreak(
     >>> X.shape, int((y == 1).sum()), round(data.bayes_auc, 3)
     ((1000, 1000), 50, 0.91)
     """
-    for name, size, least, most in (("n", n, 2, None), ("d", d, 1, None), ("k", k, 0, d)):
+    for name, size, least, most in (
+        ("n", n, 2, None),
+        ("d", d, 1, None),
+        ("k", k, 0, d),
+    ):
         check_scalar(size, name, Integral, min_val=least, max_val=most)
     _check_between("mu", mu, -math.inf, math.inf)
     _check_between("r, the share of positives,", r, 0.0, 1.0)
@@ -139,8 +145,8 @@ def make_outbreak(
     y = np.full(n, -1, dtype=np.int64)
     y[: _count_positives(n, r)] = 1
     if shuffle:
-        # The noise rows are exchangeable, so shuffling the labels shuffles the rows, free of
-        # a copy of X.
+        # The noise rows are exchangeable, so shuffling the labels shuffles the rows,
+        # free of a copy of X.
         rng.shuffle(y)
     X[np.ix_(y == 1, support)] += X.dtype.type(mu)
 
@@ -163,8 +169,8 @@ def make_outbreak(
 
 def _count_positives(n: int, r: float) -> int:
     """floor(n·r), safe from products that fall just short of an integer, in 1 … n-1."""
-    # 100 * 0.29 is 28.999999999999996 in binary; the factor is far above that error, and far
-    # below anything a caller could mean.
+    # 100 * 0.29 is 28.999999999999996 in binary; the factor is far above that error,
+    # and far below anything a caller could mean.
     return min(max(math.floor(n * r * (1.0 + 1e-12)), 1), n - 1)
 
 
@@ -197,7 +203,9 @@ def _solve_covariance(delta: NDArray[np.float64], rho: float) -> NDArray[np.floa
 def _generator(random_state: RandomState) -> np.random.Generator:
     """Return a Generator; a RandomState gives it a seed."""
     if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
+        return np.random.default_rng(
+            random_state.randint(0, 2**32, size=4, dtype=np.uint32)
+        )
     return np.random.default_rng(random_state)
 
 
@@ -206,4 +214,6 @@ def _check_between(name: str, value: Any, low: float, high: float) -> None:
     if not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not low < float(value) < high:
-        raise InputError(f"{name} must lie strictly between {low:g} and {high:g}, got {value}")
+        raise InputError(
+            f"{name} must lie strictly between {low:g} and {high:g}, got {value}"
+        )

@@ -90,10 +90,13 @@ def names_columns(method: Callable[P, R]) -> Callable[P, R]:
     return named
 
 
-def checks_parameters(*, nested: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def checks_parameters(
+    *, nested: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a fit so that parameters are checked first, and a column it refuses is named.
 
-    With ``nested``, parameters of what it calls are checked too, such as those of splitters.
+    With ``nested``, parameters of what it calls are checked too, such as those of
+    splitters.
     """
 
     def decorate(method: Callable[P, R]) -> Callable[P, R]:
@@ -146,7 +149,9 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Add up the effects of the chosen columns of rows that were checked."""
         support = np.flatnonzero(self.coef_[0])
         values = (X.values if isinstance(X, ReadColumns) else X)[:, support]
-        scores: Floats = add_effects(values, self.coef_[0, support], list(self.encodings_.values()))
+        scores: Floats = add_effects(
+            values, self.coef_[0, support], list(self.encodings_.values())
+        )
         return scores
 
     def _get_support_mask(self) -> Mask:
@@ -189,8 +194,8 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Any, ...]:
         """Return X as numbers in an array or CSR matrix, and y where it is given.
 
-        Where columns hold text, or have missing values, X is ``ReadColumns``. Of a data frame
-        ``only`` some columns are read.
+        Where columns hold text, or have missing values, X is ``ReadColumns``. Of a data
+        frame ``only`` some columns are read.
         """
         X = plain_table(X)
         _check_feature_names(self, X, reset=reset)
@@ -223,7 +228,9 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return replace(read, values=X), *labels
         return X, *labels
 
-    def _read_frame(self, frame: Any, *, reset: bool, only: Collection[int] | None) -> ReadColumns:
+    def _read_frame(
+        self, frame: Any, *, reset: bool, only: Collection[int] | None
+    ) -> ReadColumns:
         """Read a data frame, by the levels of the fit where it is none."""
         _check_n_features(self, frame, reset=reset)
         known = None if reset else (self._units or Units(())).levels
@@ -286,9 +293,10 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Any, Outcome, CountedRows]:
         """Check rows, their outcome and weights.
 
-        Returns X or its chunks, the outcome, and the rows that these are of: of a table in memory
-        those of weight above 0, of one that is read in chunks all. Without ``reset`` the model is
-        fitted, the rows are in memory, and columns and labels are those that it knows.
+        Returns X or its chunks, the outcome, and the rows that these are of: of a table
+        in memory those of weight above 0, of one that is read in chunks all. Without
+        ``reset`` the model is fitted, the rows are in memory, and columns and labels
+        are those that it knows.
         """
 
     @staticmethod
@@ -303,9 +311,13 @@ class SparseLinearModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Set what columns count: lines with coefficients, and 0 at the centre of the rows."""
         chosen = np.flatnonzero(coef).tolist()
         encodings: dict[int, Encoding] = {j: Line().weighted(coef[[j]]) for j in chosen}
-        return self._set_encodings(encodings, coef.dtype, coef @ centre.astype(coef.dtype))
+        return self._set_encodings(
+            encodings, coef.dtype, coef @ centre.astype(coef.dtype)
+        )
 
-    def _set_encodings(self, encodings: dict[int, Encoding], dtype: Any, middle: Any) -> Self:
+    def _set_encodings(
+        self, encodings: dict[int, Encoding], dtype: Any, middle: Any
+    ) -> Self:
         """Set the encodings of the chosen columns, and 0 where their effects add up to a number."""
         for j, one in encodings.items():
             if np.isinf(one.coef).any():
@@ -361,8 +373,9 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
     def predict_proba(self) -> Callable[[Any], Floats]:
         """Return class probabilities of rows, of shape (n, 2), at the prevalence of training.
 
-        The score is in log odds, and the probability of the positive class is its logistic
-        function. Only models that were calibrated on out-of-fold scores have probabilities.
+        The score is in log odds, and the probability of the positive class is its
+        logistic function. Only models that were calibrated on out-of-fold scores have
+        probabilities.
         """
         if not self._calibrates and "platt_" not in vars(self):
             raise AttributeError(
@@ -433,11 +446,14 @@ class SparseLinearClassifier(ClassifierMixin, SparseLinearModel):  # type: ignor
             X = chunks_on_device(X, self.device)
         return self._as_chunks(X, y)
 
-    def _check_chunks(self, chunks: Chunks, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    def _check_chunks(
+        self, chunks: Chunks, y: Any, sample_weight: Any
+    ) -> tuple[Any, Any]:
         """Check the shape of chunks; return the labels and weights of their rows."""
         chunks.n_passes = 0
         y, sample_weight = (
-            to_host(values) if is_tensor(values) else values for values in (y, sample_weight)
+            to_host(values) if is_tensor(values) else values
+            for values in (y, sample_weight)
         )
         labels, sample_weight = labels_and_weights(chunks, y, sample_weight)
         if labels is None:
@@ -480,7 +496,9 @@ def check_scale(X: Any) -> None:
     lower = math.sqrt(range_.tiny) * 2.0**2
     if largest > upper:
         magnitudes = abs(X).max(axis=0)
-        column = int(np.argmax((magnitudes.toarray() if sparse else magnitudes) > upper))
+        column = int(
+            np.argmax((magnitudes.toarray() if sparse else magnitudes) > upper)
+        )
         raise ColumnError(column, f"too large to square in {values.dtype}")
     if 0.0 < largest < lower:
         raise InputError(

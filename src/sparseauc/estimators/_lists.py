@@ -41,7 +41,8 @@ from ._base import frames_of_ours
 
 _NONE: Indices = np.empty(0, np.int64)
 
-# Constraints on the parameters of models with one list, and of those that choose among many.
+# Constraints on the parameters of models with one list, and of those that choose among
+# many.
 LIST_CONSTRAINTS: dict[str, list[Any]] = {
     "k": [Interval(Integral, 1, None, closed="left")],
     "alpha": [Interval(Real, 0, None, closed="left")],
@@ -85,7 +86,7 @@ class FittedLimits:
     restrictions: Restrictions
 
 
-# ------------------------------------------------------------------------------------- strata
+# ------------------------------------------------------------------------------- strata
 
 
 def check_rows(
@@ -105,13 +106,17 @@ def check_rows(
     return X, outcome, rows
 
 
-def apply_fitted_strata(model: Any, outcome: Outcome, X: Any, strata: Any = None) -> Outcome:
+def apply_fitted_strata(
+    model: Any, outcome: Outcome, X: Any, strata: Any = None
+) -> Outcome:
     """Compare the rows of the fit within its strata, which are given once more."""
     if strata is not None:
         weighting: Weighting = getattr(model, "stratum_weights_", "pairs")
         return outcome.within(_labels(X, strata), weighting)
     if hasattr(model, "n_strata_"):
-        raise InputError("this model compares rows within strata: give those of the fit too")
+        raise InputError(
+            "this model compares rows within strata: give those of the fit too"
+        )
     return outcome
 
 
@@ -120,7 +125,8 @@ def _labels(X: Any, strata: Any) -> Any:
     return X.beside(strata, "strata") if isinstance(X, Chunks) else strata
 
 
-# ------------------------------------------------------------------------- limits and lengths
+# ------------------------------------------------------------------------- limits and
+# lengths
 
 
 def resolve_limits(model: Any, missing: Indices = _NONE) -> Restrictions:
@@ -128,7 +134,9 @@ def resolve_limits(model: Any, missing: Indices = _NONE) -> Restrictions:
     if model.limits is None:
         return Restrictions(excluded=missing)
     names = getattr(model, "feature_names_in_", None)
-    found: Restrictions = model.limits.resolve(model.n_features_in_, names, missing=missing)
+    found: Restrictions = model.limits.resolve(
+        model.n_features_in_, names, missing=missing
+    )
     return found
 
 
@@ -151,7 +159,9 @@ def check_limits(
         )
     fewest = restrictions.count(restrictions.fixed)
     if fewest > model.k:
-        raise InputError(f"always_include names {fewest} columns, more than k={model.k}")
+        raise InputError(
+            f"always_include names {fewest} columns, more than k={model.k}"
+        )
     k = min(model.k, _most_columns(model, restrictions, model.k))
     return k, restrictions if units is None else restrictions.spread(units.columns)
 
@@ -179,11 +189,13 @@ def check_ridges(alphas: Any, default: Sequence[float]) -> Array:
     return ridges
 
 
-def lengths_to_try(model: Any, n_informative: int) -> tuple[Indices, Restrictions, int | None]:
+def lengths_to_try(
+    model: Any, n_informative: int
+) -> tuple[Indices, Restrictions, int | None]:
     """Return values of k to try, and limits with a budget for each if there are any.
 
-    Values ascend, without those there are too few columns for; by default up to what so many rows
-    allow, which is returned then.
+    Values ascend, without those there are too few columns for; by default up to what so
+    many rows allow, which is returned then.
     """
     d = model.n_features_in_
     restrictions = resolve_limits(model)
@@ -191,7 +203,9 @@ def lengths_to_try(model: Any, n_informative: int) -> tuple[Indices, Restriction
     allowed = None
     if model.ks is None:
         ks = LENGTHS[max(n_informative, ROWS_FOR_LENGTHS[0]) >= ROWS_FOR_LENGTHS]
-        if restrictions.groups is not None:  # a group takes the rows of its columns, on average
+        if (
+            restrictions.groups is not None
+        ):  # a group takes the rows of its columns, on average
             ks = ks[ks <= max(1, ks[-1] * np.unique(restrictions.groups).size // d)]
         allowed = int(ks[-1])
         smallest = max(1, restrictions.count(restrictions.fixed))
@@ -211,7 +225,8 @@ def lengths_to_try(model: Any, n_informative: int) -> tuple[Indices, Restriction
     return *spread_budgets(ks, restrictions), allowed
 
 
-# ------------------------------------------------------------------------- fitted attributes
+# ------------------------------------------------------------------------- fitted
+# attributes
 
 
 def learn_units(model: Any, X: Any, weight: Array | None) -> Units | None:
@@ -255,7 +270,9 @@ def fit_list(
     Returns these, of the basis of ``units``.
     """
     k, restrictions = limits
-    found = choose_list(quadratic, k, model.alpha, restrictions, dtype, one_thread=one_thread)
+    found = choose_list(
+        quadratic, k, model.alpha, restrictions, dtype, one_thread=one_thread
+    )
     record_list(model, found, model.alpha, units)
     return found.coef
 
@@ -276,7 +293,9 @@ def basis_of(X: Any, units: Units | None) -> Any:
     return units.basis(X.values if isinstance(X, ReadColumns) else X)
 
 
-def set_columns(model: Any, coef: Floats, centre: Array, X: Any, weight: Array | None) -> None:
+def set_columns(
+    model: Any, coef: Floats, centre: Array, X: Any, weight: Array | None
+) -> None:
     """Set what the chosen columns count, given the coefficients of the basis and its centre.
 
     Of rows ``X`` in memory lines learn their range, and what missing values count as.
@@ -356,14 +375,18 @@ def certify_rows(
     refuse_units(model, "certify")
     again = clone(model)
     X, outcome, rows = again._check_rows(X, y, sample_weight)
-    other_labels = hasattr(model, "classes_") and (again.classes_ != model.classes_).any()
+    other_labels = (
+        hasattr(model, "classes_") and (again.classes_ != model.classes_).any()
+    )
     if X.shape[1] != model.n_features_in_ or other_labels:
         raise InputError("X and y have other columns or labels than those of the fit")
     outcome = apply_fitted_strata(model, outcome, X, rows.take(strata, "strata"))
     table = basis_of(X, model._units)
     if not isinstance(X, Chunks):
         table = table.astype(np.float64, copy=False)
-    certify_quadratic(model, outcome.quadratic(table), _NONE, time_limit, X, outcome.weight)
+    certify_quadratic(
+        model, outcome.quadratic(table), _NONE, time_limit, X, outcome.weight
+    )
 
 
 def certify_quadratic(
@@ -381,7 +404,9 @@ def certify_quadratic(
     if not time_limit >= 0:
         raise InputError(f"time_limit must be 0 or more seconds, got {time_limit}")
     if model.limits is not None and model.limits.column_groups is not None:
-        raise InputError("certify is about choices of single columns: leave column_groups out")
+        raise InputError(
+            "certify is about choices of single columns: leave column_groups out"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to warn of was said by the fit
         k, restrictions = check_limits(model, missing)
@@ -391,9 +416,13 @@ def certify_quadratic(
     gram = StandardisedGram(quadratic)
     alpha = float(model.alpha)
     try:
-        start = solve_on(gram.block(support, support), gram.delta[support], support, alpha)
+        start = solve_on(
+            gram.block(support, support), gram.delta[support], support, alpha
+        )
         while True:
-            proof = certify(gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit)
+            proof = certify(
+                gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit
+            )
             lost = restrictions.lost(proof.solution.support, proof.solution.coef)
             if lost.size == 0:
                 break
@@ -403,7 +432,9 @@ def certify_quadratic(
             "certify needs all columns of H, which are too many to be kept for rows that are "
             "read in chunks: choose among fewer columns"
         ) from None
-    found = ChosenList.of_solution(proof.solution, quadratic, gram.scale, restrictions, coef.dtype)
+    found = ChosenList.of_solution(
+        proof.solution, quadratic, gram.scale, restrictions, coef.dtype
+    )
     model.lower_bound_ = proof.lower_bound
     model.optimality_gap_ = proof.gap
     model.certificate_status_ = proof.status
@@ -429,7 +460,8 @@ def choose_among_lists(
 ) -> Choice:
     """Select a model by cross-validation, and set every attribute but those of its score's scale.
 
-    ``n_informative`` rows decide how long lists are tried; the others are as of ``CVTask``.
+    ``n_informative`` rows decide how long lists are tried; the others are as of
+    ``CVTask``.
     """
     if model.curves is True:
         curved_columns(model, X)  # refuses tables that are not in memory, or sparse
@@ -440,7 +472,10 @@ def choose_among_lists(
         divided = outcome.take(rows.index)
         seen = divided.positive
     splits = divided.split(
-        rows.number_splits(model.cv), seen, rows.take(groups, "groups"), model.random_state
+        rows.number_splits(model.cv),
+        seen,
+        rows.take(groups, "groups"),
+        model.random_state,
     )
     if isinstance(X, Chunks):
         splits = [(rows.index[train], rows.index[test]) for train, test in splits]
@@ -489,7 +524,9 @@ def record_choice(model: Any, choice: Choice) -> None:
     record_list(model, choice.chosen, choice.alpha, units)
 
 
-def report_choice(model: Any, found: CVResult, outcome: Outcome, smoothing: int) -> None:
+def report_choice(
+    model: Any, found: CVResult, outcome: Outcome, smoothing: int
+) -> None:
     """Print the choice if the model is verbose; warn if the list is not better than chance."""
     measure = outcome.measure_name
     if model.verbose and not callable(model.verbose):
@@ -501,7 +538,9 @@ def report_choice(model: Any, found: CVResult, outcome: Outcome, smoothing: int)
             f"{model.best_score_:.4f} over {model.n_splits_} folds, "
             f"{len(model.cv_results_['params'])} models each"
         )
-    tried = [found.results] if found.rival is None else [found.results, found.rival.results]
+    tried = (
+        [found.results] if found.rival is None else [found.results, found.rival.results]
+    )
     mean, error = score_by_others(model.rule, tried, model.n_repeats_, smoothing)
     # Of few folds the standard error is uncertain itself; that of chance is known.
     half = 1.96 * max(error, outcome.chance_error)

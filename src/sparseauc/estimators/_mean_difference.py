@@ -4,9 +4,9 @@
 
     score(x) = Σ_j z_j x_j / s_j   over the k columns with the largest |z_j|
 
-It needs one look at each column and has nothing to tune but k. On independent normal columns no
-linear score beats it: with S₊ + S₋ diagonal, z_j/s_j is the direction of the largest AUC, and |z_j|
-orders the columns by the AUC each reaches alone, Φ(|z_j|/√2).
+It needs one look at each column and has nothing to tune but k. On independent normal
+columns no linear score beats it: with S₊ + S₋ diagonal, z_j/s_j is the direction of the
+largest AUC, and |z_j| orders the columns by the AUC each reaches alone, Φ(|z_j|/√2).
 """
 
 from numbers import Integral
@@ -28,9 +28,10 @@ _SEPARATED = 1e3
 def standardised_differences(moments: Moments) -> Array:
     """Difference of the class means, column by column, in standard deviations within classes.
 
-    The variance within classes is the mean of the two class variances, however rare a class is. A
-    constant column has 0. Values are cut at ±1000, so that a column which is constant within each
-    class, but with different means, has a finite value that no other column exceeds.
+    The variance within classes is the mean of the two class variances, however rare a
+    class is. A constant column has 0. Values are cut at ±1000, so that a column which
+    is constant within each class, but with different means, has a finite value that no
+    other column exceeds.
     """
     check_deviations(moments)
     # x/0 is infinite and 0/0 a constant column.
@@ -51,8 +52,8 @@ def mean_difference(moments: Moments, k: int) -> SparseVector:
     moments : Moments
         Of the data, or a summary.
     k : int
-        Largest number of columns. Among equal differences the smaller index wins; columns with
-        equal class means, such as constant ones, are never chosen.
+        Largest number of columns. Among equal differences the smaller index wins;
+        columns with equal class means, such as constant ones, are never chosen.
 
     Returns
     -------
@@ -77,13 +78,14 @@ def mean_difference(moments: Moments, k: int) -> SparseVector:
 class MeanDifferenceClassifier(SparseLinearClassifier):
     """Rank with the k columns whose standardised class means differ most.
 
-    With z_j = (x̄₊ − x̄₋)_j / s_j, where s_j² is the mean of the two class variances of column j,
+    With z_j = (x̄₊ − x̄₋)_j / s_j, where s_j² is the mean of the two class variances of
+    column j,
 
         score(x) = Σ_j z_j x_j / s_j   over the k columns with the largest |z_j|.
 
-    On independent normal columns no linear score has a larger AUC; on correlated columns a joint
-    method such as :class:`SparseAUCClassifier` does better. The result does not depend on the scale
-    of the columns.
+    On independent normal columns no linear score has a larger AUC; on correlated
+    columns a joint method such as :class:`SparseAUCClassifier` does better. The result
+    does not depend on the scale of the columns.
 
     Parameters
     ----------
@@ -106,10 +108,10 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
 
     Notes
     -----
-    Both class variances weigh the same in s_j, as they do in the AUC. |z_j| is cut at 1000, for
-    columns that are constant within each class. Among equal |z_j| the smaller index wins. Columns
-    with equal class means, such as constant ones, are never chosen, so the list may be shorter than
-    k. Sample weights count as repetitions of rows.
+    Both class variances weigh the same in s_j, as they do in the AUC. |z_j| is cut at
+    1000, for columns that are constant within each class. Among equal |z_j| the smaller
+    index wins. Columns with equal class means, such as constant ones, are never chosen,
+    so the list may be shorter than k. Sample weights count as repetitions of rows.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The chosen columns as a little HTML table, for notebooks; needs nothing that is not always there.
 
-Styles stand in the elements, for a notebook that is not trusted drops style sheets, and colours are
-the reader's own, light or dark.
+Styles stand in the elements, for a notebook that is not trusted drops style sheets, and
+colours are the reader's own, light or dark.
 """
 
 from html import escape
@@ -17,8 +17,8 @@ _CELL = "padding:0.15em 0.8em;text-align:{}"
 def short_list_html(model: Any) -> str:
     """Return the chosen columns of a fitted classifier as HTML, largest weights first.
 
-    Columns are ordered by coefficient times standard deviation if the model has a ``scale_``, and
-    by coefficient otherwise.
+    Columns are ordered by coefficient times standard deviation if the model has a
+    ``scale_``, and by coefficient otherwise.
     """
     coef = np.asarray(model.coef_[0], np.float64)
     chosen = np.flatnonzero(coef)
@@ -26,9 +26,17 @@ def short_list_html(model: Any) -> str:
     weights = coef if scale is None else coef * np.asarray(scale, np.float64)
     ordered = chosen[np.argsort(-np.abs(weights[chosen]), kind="stable")]
     names = getattr(model, "feature_names_in_", np.arange(coef.size))
-    headings = ["column", "coefficient", *(() if scale is None else ("per standard deviation",))]
+    headings = [
+        "column",
+        "coefficient",
+        *(() if scale is None else ("per standard deviation",)),
+    ]
     lines = [
-        [str(names[j]), f"{coef[j]:.4g}", *(() if scale is None else (f"{weights[j]:.3g}",))]
+        [
+            str(names[j]),
+            f"{coef[j]:.4g}",
+            *(() if scale is None else (f"{weights[j]:.3g}",)),
+        ]
         for j in ordered[:MOST_ROWS].tolist()
     ]
     encodings = model.encodings_

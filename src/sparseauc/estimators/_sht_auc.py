@@ -27,7 +27,12 @@ from ..solvers.sht_auc import (
 )
 from ..solvers.sht_auc_chunks import SHTAUCStream, TrainingChunks
 from ..utils.types import Mask
-from ._base import SparseLinearClassifier, check_scale, checks_parameters, frames_of_ours
+from ._base import (
+    SparseLinearClassifier,
+    check_scale,
+    checks_parameters,
+    frames_of_ours,
+)
 
 
 class SHTAUCClassifier(SparseLinearClassifier):
@@ -37,41 +42,46 @@ class SHTAUCClassifier(SparseLinearClassifier):
 
         F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²,   ‖w‖₀ ≤ k,
 
-    with Algorithm 1 of Yang, Zhou, Lei and Ying (ICDM 2020): a gradient step on a block of rows,
-    then only the k largest coefficients are kept. So columns must be on comparable scales: put
-    ``StandardScaler``, or ``MaxAbsScaler`` for sparse data, before it.
+    with Algorithm 1 of Yang, Zhou, Lei and Ying (ICDM 2020): a gradient step on a block
+    of rows, then only the k largest coefficients are kept. So columns must be on
+    comparable scales: put ``StandardScaler``, or ``MaxAbsScaler`` for sparse data,
+    before it.
 
     Parameters
     ----------
     k : int, default=10
         Largest number of columns. If X has fewer, all are kept, with a warning.
     batch_size : int or "auto", default="auto"
-        Rows of a block (b in the paper). ``"auto"`` is as many as have 20 of the rarer class on
-        average, at least 64 and at most a quarter of the table: with few positives smaller blocks
-        rank new rows worse. More than n means all rows. Where X is read in chunks, as
-        from :func:`sparseauc.chunks.open_table` or a Dask collection, every epoch visits the chunks
-        in a fresh random order and cuts each into blocks.
+        Rows of a block (b in the paper). ``"auto"`` is as many as have 20 of the rarer
+        class on average, at least 64 and at most a quarter of the table: with few
+        positives smaller blocks rank new rows worse. More than n means all rows. Where
+        X is read in chunks, as from :func:`sparseauc.chunks.open_table` or a Dask
+        collection, every epoch visits the chunks in a fresh random order and cuts each
+        into blocks.
     step_size : float, "auto" or "paper", default="auto"
-        γ on the paper's scale, constant. ``"auto"`` follows the course of F, cannot diverge, and
-        ends at the best iterate seen. ``"paper"`` is the step of the authors' programs, c = 1:
-        γ = r(1 − r)/mean‖x‖², with r the share of positives. So small a step acts as early
-        stopping: it ranks new rows better where columns are weak and independent, and worse where
-        they are correlated.
+        γ on the paper's scale, constant. ``"auto"`` follows the course of F, cannot
+        diverge, and ends at the best iterate seen. ``"paper"`` is the step of the
+        authors' programs, c = 1: γ = r(1 − r)/mean‖x‖², with r the share of positives.
+        So small a step acts as early stopping: it ranks new rows better where columns
+        are weak and independent, and worse where they are correlated.
     max_epochs : int, default=50
         Passes over the rows.
     tol : float, default=1e-4
-        Stop when the coefficients move over an epoch by less than ``tol`` times their norm. With
-        ``early_stopping``, also the least gain in validation AUC that counts.
+        Stop when the coefficients move over an epoch by less than ``tol`` times their
+        norm. With ``early_stopping``, also the least gain in validation AUC that
+        counts.
     block_order : {"replacement", "permutation", "cyclic"}, default="replacement"
-        Blocks drawn with replacement (the paper), in a fresh random order every epoch, or in order,
-        which reads files from first to last.
+        Blocks drawn with replacement (the paper), in a fresh random order every epoch,
+        or in order, which reads files from first to last.
     shuffle : bool, default=True
-        Deal the rows to the blocks at random; otherwise neighbouring rows form a block, which
-        reads a memory map in order. Rows that are read in chunks are dealt within their chunk.
+        Deal the rows to the blocks at random; otherwise neighbouring rows form a block,
+        which reads a memory map in order. Rows that are read in chunks are dealt within
+        their chunk.
     early_stopping : bool, default=False
-        Hold out a stratified part of the rows, stop when their AUC no longer improves, and return
-        the coefficients of the best epoch. Run to the end, SHT-AUC overfits when rows are few; but
-        few positives held out are a poor judge, and correlated columns need many epochs.
+        Hold out a stratified part of the rows, stop when their AUC no longer improves,
+        and return the coefficients of the best epoch. Run to the end, SHT-AUC overfits
+        when rows are few; but few positives held out are a poor judge, and correlated
+        columns need many epochs.
     validation_fraction : float, default=0.1
         Share of the rows held out for early stopping.
     n_iter_no_change : int, default=5
@@ -79,8 +89,9 @@ class SHTAUCClassifier(SparseLinearClassifier):
     warm_start : bool, default=False
         Start from the coefficients of the previous fit.
     record_history : bool, default=True
-        Compute F and the training AUC after every epoch. This is cheap with more columns than rows,
-        and costs more than the epoch itself with far more rows than columns.
+        Compute F and the training AUC after every epoch. This is cheap with more
+        columns than rows, and costs more than the epoch itself with far more rows than
+        columns.
     callback : callable or None, default=None
         Called in ``fit`` with an ``EpochRecord`` after each epoch; returning
         True ends the run.
@@ -94,16 +105,16 @@ class SHTAUCClassifier(SparseLinearClassifier):
     coef_ : ndarray of shape (1, n_features_in_)
         Coefficients, at most k of them non-zero.
     intercept_ : ndarray of shape (1,)
-        Puts the threshold of 0 midway between the class means of the score, so that both classes
-        count the same. For probabilities use ``CalibratedClassifierCV``.
+        Puts the threshold of 0 midway between the class means of the score, so that
+        both classes count the same. For probabilities use ``CalibratedClassifierCV``.
     classes_ : ndarray of shape (2,)
         The labels; ``classes_[1]`` is positive.
     n_iter_ : int
         Epochs run.
     history_ : dict of str to list
         ``epoch``, ``objective`` (F), ``auc`` (on the training rows), ``support_size``,
-        ``step_size``, and with ``early_stopping`` ``validation_auc``. Empty lists without
-        ``record_history``.
+        ``step_size``, and with ``early_stopping`` ``validation_auc``. Empty lists
+        without ``record_history``.
     objective_ : float
         F at ``coef_``, on the rows used for training.
     n_features_in_ : int
@@ -117,8 +128,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
 
     References
     ----------
-    Z. Yang, B. Zhou, Y. Lei and Y. Ying, "Stochastic Hard Thresholding Algorithms for AUC
-    Maximization", IEEE International Conference on Data Mining, 2020.
+    Z. Yang, B. Zhou, Y. Lei and Y. Ying, "Stochastic Hard Thresholding Algorithms for
+    AUC Maximization", IEEE International Conference on Data Mining, 2020.
 
     Examples
     --------
@@ -136,8 +147,14 @@ class SHTAUCClassifier(SparseLinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "step_size": [StrOptions({"auto", "paper"}), Interval(Real, 0, None, closed="neither")],
+        "batch_size": [
+            StrOptions({"auto"}),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "step_size": [
+            StrOptions({"auto", "paper"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "block_order": [StrOptions(set(BLOCK_ORDERS))],
@@ -223,7 +240,9 @@ class SHTAUCClassifier(SparseLinearClassifier):
             weight = np.ones(positive.size) if weight is None else weight.copy()
             counted = np.flatnonzero(weight)
             held_out = counted[
-                _rows_to_hold_out(positive[counted], self.validation_fraction, int(seeds[0]))
+                _rows_to_hold_out(
+                    positive[counted], self.validation_fraction, int(seeds[0])
+                )
             ]
             weight[held_out] = 0.0  # as good as absent, without a copy of the others
         home = TrainingChunks if isinstance(X, Chunks) else TrainingSet
@@ -243,7 +262,9 @@ class SHTAUCClassifier(SparseLinearClassifier):
             self._columns_to_keep(self.k, X.shape[1]),
             step_size=self.step_size,
             max_epochs=self.max_epochs,
-            tol=0.0 if self.early_stopping else self.tol,  # else the rows held out decide
+            tol=0.0
+            if self.early_stopping
+            else self.tol,  # else the rows held out decide
             start=start,
             callback=monitor if watched or self.callback is not None else None,
         )
@@ -264,9 +285,10 @@ class SHTAUCClassifier(SparseLinearClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Take one step of SHT-AUC on a block of rows, which is read once and not kept.
 
-        Class means and the share of positives are those of the rows seen so far. No step is taken
-        before rows of both classes have come. A first call starts from zero, also after ``fit``; a
-        later ``fit`` starts anew. The columns should be on comparable scales, as in ``fit``.
+        Class means and the share of positives are those of the rows seen so far. No
+        step is taken before rows of both classes have come. A first call starts from
+        zero, also after ``fit``; a later ``fit`` starts anew. The columns should be on
+        comparable scales, as in ``fit``.
 
         Parameters
         ----------
@@ -296,7 +318,10 @@ class _Monitor:
     _RECORDED = ("epoch", "objective", "auc", "support_size", "step_size")
 
     def __init__(
-        self, model: SHTAUCClassifier, positive: Mask, held_out: npt.NDArray[np.intp] | None
+        self,
+        model: SHTAUCClassifier,
+        positive: Mask,
+        held_out: npt.NDArray[np.intp] | None,
     ) -> None:
         self.best: EpochRecord | None = None  # with the best AUC of the rows held out
         # One list a quantity, one entry an epoch.
@@ -322,7 +347,9 @@ class _Monitor:
             for name in self._RECORDED:
                 self.history[name].append(getattr(record, name))
         if self._held_out is not None:
-            auc = fast_auc(record.scores[self._held_out], self._positive[self._held_out])
+            auc = fast_auc(
+                record.scores[self._held_out], self._positive[self._held_out]
+            )
             self.history["validation_auc"].append(auc)
             line += f"  validation AUC {auc:.4f}"
             stop = self._stops(record, auc)
@@ -342,7 +369,9 @@ class _Monitor:
         return self._epochs_without_gain >= self._model.n_iter_no_change
 
 
-def _rows_to_hold_out(positive: Mask, fraction: float, seed: int) -> npt.NDArray[np.intp]:
+def _rows_to_hold_out(
+    positive: Mask, fraction: float, seed: int
+) -> npt.NDArray[np.intp]:
     """Draw rows for early stopping, at least one of each class."""
     fewest = int(min(positive.sum(), (~positive).sum()))
     if fewest < 2:

@@ -31,69 +31,71 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
     Minimises the squared pairwise loss of the AUC with a ridge,
 
-        1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))² + alpha ‖w‖²,   ‖w‖₀ ≤ k,
+        1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))² + alpha ‖w‖²,   ‖w‖₀
+        ≤ k,
 
-    on standardised columns (X is not changed). For every number of columns up to k, columns are
-    exchanged until no single exchange improves the loss. There are no step sizes, epochs or random
-    numbers.
+    on standardised columns (X is not changed). For every number of columns up to k,
+    columns are exchanged until no single exchange improves the loss. There are no step
+    sizes, epochs or random numbers.
 
     Rows need not fit in memory: ``fit`` takes memory maps, tables opened by
-    :func:`sparseauc.chunks.open_table` and Dask arrays and dataframes. ``fit_moments`` takes class
-    moments instead of rows; those of several tables are added.
+    :func:`sparseauc.chunks.open_table` and Dask arrays and dataframes. ``fit_moments``
+    takes class moments instead of rows; those of several tables are added.
 
     Parameters
     ----------
     k : int, default=10
         Number of columns. If X has fewer, all are kept, with a warning.
     alpha : float, default=1.0
-        Ridge penalty on the standardised scale, where the diagonal of the loss is about 2. It
-        matters when rows are few. As it grows, the choice tends to the k largest differences of
-        class means.
+        Ridge penalty on the standardised scale, where the diagonal of the loss is about
+        2. It matters when rows are few. As it grows, the choice tends to the k largest
+        differences of class means.
     curves : bool or array-like, default=False
-        Whether columns count as curves, which bend once, between the 10 % and 90 % quantiles of the
-        rows, or as lines; or the names or indices of those that do. Columns whose 10 %, 50 % and
-        90 % quantiles are not three numbers are lines.
+        Whether columns count as curves, which bend once, between the 10 % and 90 %
+        quantiles of the rows, or as lines; or the names or indices of those that do.
+        Columns whose 10 %, 50 % and 90 % quantiles are not three numbers are lines.
     limits : Limits, optional
-        Limits on the list: signs, costs and a budget, families, groups of columns, columns that
-        must or must not be on it. See :class:`sparseauc.Limits`.
+        Limits on the list: signs, costs and a budget, families, groups of columns,
+        columns that must or must not be on it. See :class:`sparseauc.Limits`.
     device : str or None, default=None
-        Torch device that computes moments: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs torch and a
-        dense X; arrays larger than its memory are streamed. ``None`` needs no torch and leaves
-        tensors on their device.
+        Torch device that computes moments: ``"cuda"``, ``"cuda:1"``, ``"cpu"``. Needs
+        torch and a dense X; arrays larger than its memory are streamed. ``None`` needs
+        no torch and leaves tensors on their device.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features_in_)
         Coefficients on the original scale, at most k of them non-zero.
     intercept_ : ndarray of shape (1,)
-        Puts the threshold of 0 where a logistic regression on the score, with both classes of equal
-        weight, gives a probability of one half. After ``fit_moments``, which has no rows: midway
-        between the class means.
+        Puts the threshold of 0 where a logistic regression on the score, with both
+        classes of equal weight, gives a probability of one half. After ``fit_moments``,
+        which has no rows: midway between the class means.
     classes_ : ndarray of shape (2,)
         The labels; ``classes_[1]`` is positive.
     objective_ : float
         F at ``coef_``, without the ridge.
     scale_ : ndarray of shape (n_features_in_,)
-        Standard deviations used for scaling; ``coef_ * scale_`` are standardised coefficients.
+        Standard deviations used for scaling; ``coef_ * scale_`` are standardised
+        coefficients.
     optimality_gap_ : float
-        After ``certify``: relative gap between the loss (with ridge) and ``lower_bound_``; 0 if no
-        list of k columns is better.
+        After ``certify``: relative gap between the loss (with ridge) and
+        ``lower_bound_``; 0 if no list of k columns is better.
     lower_bound_ : float
         After ``certify``: the proven bound.
     certificate_status_ : str
-        After ``certify``: "optimal" if no list is better by a millionth; "time_limit"; "too_wide"
-        if branch and bound would not fit in memory; "not_proven" if rounding errors leave the gap
-        open, as with nearly equal columns and ``alpha=0``.
+        After ``certify``: "optimal" if no list is better by a millionth; "time_limit";
+        "too_wide" if branch and bound would not fit in memory; "not_proven" if rounding
+        errors leave the gap open, as with nearly equal columns and ``alpha=0``.
     cost_ : float
         With costs or a budget: total cost of the chosen columns.
     not_included_ : ndarray of int
-        Columns of ``limits.always_include`` that are not on the list, because their coefficient
-        can only be 0.
+        Columns of ``limits.always_include`` that are not on the list, because their
+        coefficient can only be 0.
     moments_ : ClassMoments
         After ``fit_moments``; see :class:`sparseauc.ClassMoments`.
     n_strata_, stratum_weights_ : int, str
-        If ``strata`` were given: the number of those with rows of both classes, and how they were
-        weighted.
+        If ``strata`` were given: the number of those with rows of both classes, and how
+        they were weighted.
     n_passes_ : int
         Number of passes over the rows, if they were read in chunks.
     n_features_in_ : int
@@ -156,18 +158,19 @@ class SparseAUCClassifier(SparseLinearClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            Rows. Dense arrays and CSR are neither copied nor scaled. Large memory maps, tables of
-            :func:`sparseauc.chunks.open_table`, Arrow datasets and Dask collections are read in
-            chunks.
+            Rows. Dense arrays and CSR are neither copied nor scaled. Large memory maps,
+            tables of :func:`sparseauc.chunks.open_table`, Arrow datasets and Dask
+            collections are read in chunks.
         y : array-like of shape (n,)
-            Binary labels; the one that sorts last is positive. Not needed for tables opened
-            with their labels; of an Arrow dataset or a Dask dataframe the name of a column will do.
+            Binary labels; the one that sorts last is positive. Not needed for tables
+            opened with their labels; of an Arrow dataset or a Dask dataframe the name
+            of a column will do.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows; a pair of rows counts with the product of theirs.
         strata : array-like of shape (n,), optional
-            Site, batch, donor or matched set of each row: only pairs of one stratum count, so that
-            differences between strata neither help nor harm a column. Columns are then divided by
-            their deviations within strata.
+            Site, batch, donor or matched set of each row: only pairs of one stratum
+            count, so that differences between strata neither help nor harm a column.
+            Columns are then divided by their deviations within strata.
         stratum_weights : {"pairs", "equal"}, default="pairs"
             Weight of each stratum: its number of pairs, or the same for all.
 
@@ -193,14 +196,15 @@ class SparseAUCClassifier(SparseLinearClassifier):
     ) -> Self:
         """Choose columns and coefficients from class moments, without rows.
 
-        Moments of several tables with the same columns are added: ``a + b``. Columns of H that they
-        do not carry are not chosen from.
+        Moments of several tables with the same columns are added: ``a + b``. Columns of
+        H that they do not carry are not chosen from.
 
         Parameters
         ----------
         moments : ClassMoments
-            As ``class_moments`` or ``ClassMoments.load`` gives; or those of several strata, as
-            ``ClassMoments.of_strata([one, other])``, which are compared within only.
+            As ``class_moments`` or ``ClassMoments.load`` gives; or those of several
+            strata, as ``ClassMoments.of_strata([one, other])``, which are compared
+            within only.
         classes : array-like of shape (2,), default=(0, 1)
             Labels of the negatives and of the positives.
         feature_names : array-like of str, optional
@@ -225,7 +229,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
         if labels.shape != (2,) or labels[0] == labels[1]:
             raise InputError(f"classes must be two different labels, got {classes!r}")
         moments.check_both_classes()
-        names = None if feature_names is None else np.asarray(feature_names, dtype=object)
+        names = (
+            None if feature_names is None else np.asarray(feature_names, dtype=object)
+        )
         if names is not None and names.shape != (moments.n_features,):
             raise InputError(
                 f"the moments are of {moments.n_features} columns, feature_names has shape "
@@ -255,15 +261,16 @@ class SparseAUCClassifier(SparseLinearClassifier):
     ) -> Self:
         """Prove a lower bound on the loss over all lists of k columns.
 
-        By a convex relaxation, then by branch and bound until the gap closes or the time limit is
-        reached. Gaps close for tens of columns, or with a strong ridge. The bound holds for
-        coefficients of any size and allows for rounding errors. It is that of lists within the
-        limits. If a better list is met, the model takes it.
+        By a convex relaxation, then by branch and bound until the gap closes or the
+        time limit is reached. Gaps close for tens of columns, or with a strong ridge.
+        The bound holds for coefficients of any size and allows for rounding errors. It
+        is that of lists within the limits. If a better list is met, the model takes it.
 
         Parameters
         ----------
         X, y, sample_weight, strata
-            The rows of the fit, with their weights and strata. Not needed after ``fit_moments``.
+            The rows of the fit, with their weights and strata. Not needed after
+            ``fit_moments``.
         time_limit : float, default=10.0
             Seconds for branch and bound.
 
@@ -310,7 +317,10 @@ def _balance_threshold(model: Any, X: Any, outcome: Outcome) -> None:
     for side in (positive, ~positive):
         share[side] /= share[side].sum()
     (slope,), intercept = logistic_regression(
-        np.asarray(scores, np.float64)[:, None], positive, share, ridge=CALIBRATION_RIDGE
+        np.asarray(scores, np.float64)[:, None],
+        positive,
+        share,
+        ridge=CALIBRATION_RIDGE,
     )
     if slope > 0:
         model.intercept_ = np.array([intercept / slope], dtype=coef.dtype)

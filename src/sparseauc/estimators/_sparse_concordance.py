@@ -12,14 +12,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import CountedRows, check_weights
 from ..cross_validation import mean_over_rounds
-from ..defaults import CONCORDANCE_ALPHAS, CONCORDANCE_SMOOTHING, WIDE_CONCORDANCE_ALPHAS
+from ..defaults import (
+    CONCORDANCE_ALPHAS,
+    CONCORDANCE_SMOOTHING,
+    WIDE_CONCORDANCE_ALPHAS,
+)
 from ..errors import InputError
 from ..limits import Limits
 from ..outcome import Times
 from ..path import Progress
 from ..rules import Rule
 from ..strata import Weighting
-from ..survival import ProportionalHazards, StepFunction, SurvivalTimes, harrell_concordance
+from ..survival import (
+    ProportionalHazards,
+    StepFunction,
+    SurvivalTimes,
+    harrell_concordance,
+)
 from ..utils.types import Array, Floats
 from ._base import SparseLinearModel, checks_parameters, names_columns
 from ._lists import (
@@ -69,17 +78,20 @@ class ConcordanceModel(SparseLinearModel):
         return self.hazards_.log_hazard.x
 
     @available_if(_has_hazards)  # type: ignore[untyped-decorator]
-    def predict_survival_function(self, X: Any, return_array: bool = False) -> npt.NDArray[Any]:
+    def predict_survival_function(
+        self, X: Any, return_array: bool = False
+    ) -> npt.NDArray[Any]:
         """Estimate the probability of each row to be free of the event, as a function of time.
 
-        By a Cox model with the score as its one column, with Breslow's baseline, fitted to
-        out-of-fold scores.
+        By a Cox model with the score as its one column, with Breslow's baseline, fitted
+        to out-of-fold scores.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
         return_array : bool, default=False
-            Whether to return the probabilities at ``unique_times_``, of shape (n, n_times).
+            Whether to return the probabilities at ``unique_times_``, of shape (n,
+            n_times).
 
         Returns
         -------
@@ -153,9 +165,9 @@ class SparseConcordance(ConcordanceModel):
 
         1/N Σ (1 − w·(x_i − x_j))² + alpha ‖w‖²,   ‖w‖₀ ≤ k,
 
-    over the N pairs of which i is known to have its event before j, on standardised columns (X is
-    not changed). Rows may be censored. For every number of columns up to k, columns are exchanged
-    until no single exchange improves the loss.
+    over the N pairs of which i is known to have its event before j, on standardised
+    columns (X is not changed). Rows may be censored. For every number of columns up to
+    k, columns are exchanged until no single exchange improves the loss.
 
     Parameters
     ----------
@@ -164,12 +176,13 @@ class SparseConcordance(ConcordanceModel):
     alpha : float, default=1.0
         Ridge, on the standardised scale.
     horizon : float, optional
-        Time that risks of :func:`~sparseauc.selection.point_score` are about; by which 80 % of the
-        events have happened, by default.
+        Time that risks of :func:`~sparseauc.selection.point_score` are about; by which
+        80 % of the events have happened, by default.
     curves : bool or array-like, default=False
         As for :class:`SparseAUCClassifier`.
     limits : Limits, optional
-        Limits on the list: signs, costs, families and more; see :class:`~sparseauc.Limits`.
+        Limits on the list: signs, costs, families and more; see
+        :class:`~sparseauc.Limits`.
 
     Attributes
     ----------
@@ -189,7 +202,8 @@ class SparseConcordance(ConcordanceModel):
     lower_bound_, optimality_gap_, certificate_status_
         After ``certify``: see there.
     n_strata_, stratum_weights_
-        If ``strata`` were given: the number of those with pairs, and how they were weighted.
+        If ``strata`` were given: the number of those with pairs, and how they were
+        weighted.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -246,8 +260,8 @@ class SparseConcordance(ConcordanceModel):
         ----------
         X : array-like or sparse matrix of shape (n, d)
         y : structured array, data frame or array of shape (n, 2)
-            Whether the event was observed, and the time of the event or of censoring: as of
-            ``sksurv.util.Surv.from_arrays(event, time)``, or two such columns.
+            Whether the event was observed, and the time of the event or of censoring:
+            as of ``sksurv.util.Surv.from_arrays(event, time)``, or two such columns.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows; a pair of rows counts with the product of theirs.
         strata : array-like of shape (n,), optional
@@ -295,37 +309,39 @@ class SparseConcordance(ConcordanceModel):
 class SparseConcordanceCV(ConcordanceModel):
     """Rank rows by the time to their event with few columns, their number cross-validated.
 
-    For every training fold the whole path over k and ridges is computed, and every model is scored
-    by its concordance on the validation fold.
+    For every training fold the whole path over k and ridges is computed, and every
+    model is scored by its concordance on the validation fold.
 
     Parameters
     ----------
     ks : array-like of int, optional
-        Values of k to try. By default 1 … 50 and some up to 100, if there are 10 events for each
-        column (5 up to 24 columns).
+        Values of k to try. By default 1 … 50 and some up to 100, if there are 10 events
+        for each column (5 up to 24 columns).
     alphas : array-like of float, optional
-        Ridges to try, on the standardised scale: by default 0.01, 0.1, 1, 10 and 100, of these the
-        last three where there are as many columns as rows.
+        Ridges to try, on the standardised scale: by default 0.01, 0.1, 1, 10 and 100,
+        of these the last three where there are as many columns as rows.
     cv : int, splitter or iterable, optional
-        Five folds with the same share of events by default, repeated up to five times where there
-        are fewer than 200 events.
+        Five folds with the same share of events by default, repeated up to five times
+        where there are fewer than 200 events.
     rule : {"best", "1se"} or callable, default="best"
-        As for :class:`SparseAUCClassifierCV`. Where there are more rows than columns, the mean
-        concordance of each length is first averaged with those of lists of up to four columns less
-        or more, near lengths counting most.
+        As for :class:`SparseAUCClassifierCV`. Where there are more rows than columns,
+        the mean concordance of each length is first averaged with those of lists of up
+        to four columns less or more, near lengths counting most.
     scoring : {"uno", "harrell"}, default="uno"
         What models are chosen by: Uno's C up to ``horizon``, or Harrell's C.
     horizon : float, optional
-        Time up to which events count in Uno's C, and that ``predict_risk`` is about. By default the
-        time by which 80 % of the events have happened.
+        Time up to which events count in Uno's C, and that ``predict_risk`` is about. By
+        default the time by which 80 % of the events have happened.
     curves : "auto" or bool, default="auto"
         As for :class:`SparseAUCClassifierCV`, by concordance.
     limits : Limits, optional
-        Limits on the list: signs, costs, families and more; see :class:`~sparseauc.Limits`.
+        Limits on the list: signs, costs, families and more; see
+        :class:`~sparseauc.Limits`.
     random_state : int, RandomState or None, default=0
         For the default folds.
     n_jobs : int, optional
-        Number of training sets in parallel, in threads. The result does not depend on it.
+        Number of training sets in parallel, in threads. The result does not depend on
+        it.
     verbose : int or callable, default=0
         As for :class:`SparseAUCClassifierCV`.
 
@@ -334,19 +350,21 @@ class SparseConcordanceCV(ConcordanceModel):
     k_, alpha_ : int, float
         The chosen values.
     best_score_ : float
-        Mean validation concordance of the chosen model. It is optimistic, as the best of many.
+        Mean validation concordance of the chosen model. It is optimistic, as the best
+        of many.
     best_index_, cv_results_, path_, n_splits_, n_repeats_, budget_, curves_
         As for :class:`SparseAUCClassifierCV`.
     out_of_fold_scores_ : ndarray of shape (n,)
-        Score of each row by the chosen model fitted without its fold; NaN if it is never
-        validated, as rows of weight 0.
+        Score of each row by the chosen model fitted without its fold; NaN if it is
+        never validated, as rows of weight 0.
     hazards_ : ProportionalHazards
         Baseline of the risk, from out-of-fold scores.
     horizon_ : float
     coef_ : ndarray of shape (1, d)
-        Logarithms of hazard ratios per unit of each column, zero for those not chosen: the hazard
-        of a row is that of score 0 times exp(score). If the slope of ``hazards_`` is 0, because
-        out-of-fold scores rank rows the wrong way round, those of least loss.
+        Logarithms of hazard ratios per unit of each column, zero for those not chosen:
+        the hazard of a row is that of score 0 times exp(score). If the slope of
+        ``hazards_`` is 0, because out-of-fold scores rank rows the wrong way round,
+        those of least loss.
     intercept_, objective_, scale_, cost_, not_included_, n_strata_, stratum_weights_
         As for :class:`SparseConcordance`.
     n_features_in_, feature_names_in_
@@ -424,7 +442,8 @@ class SparseConcordanceCV(ConcordanceModel):
         groups : array-like of shape (n,), optional
             For splitters that keep groups together.
         strata : array-like of shape (n,), optional
-            Site or batch of each row: only pairs of one stratum count, in fitting and validation.
+            Site or batch of each row: only pairs of one stratum count, in fitting and
+            validation.
         stratum_weights : {"pairs", "equal"}, default="pairs"
             Weight of each stratum: its number of pairs, or the same for all.
 
@@ -432,7 +451,9 @@ class SparseConcordanceCV(ConcordanceModel):
         -------
         self
         """
-        X, outcome, rows = check_rows(self, X, y, sample_weight, strata, stratum_weights)
+        X, outcome, rows = check_rows(
+            self, X, y, sample_weight, strata, stratum_weights
+        )
         n, d = X.shape
         choice = choose_among_lists(
             self,

@@ -15,7 +15,14 @@ from .cells import ClassMoments, Moments, OnDemand
 from .chunked import chunked_moments
 from .rows import scale_weights, table_moments
 
-__all__ = ["ClassMoments", "ColumnError", "Moments", "OnDemand", "class_moments", "scale_weights"]
+__all__ = [
+    "ClassMoments",
+    "ColumnError",
+    "Moments",
+    "OnDemand",
+    "class_moments",
+    "scale_weights",
+]
 
 
 def class_moments(
@@ -28,17 +35,17 @@ def class_moments(
 ) -> OnDemand:
     """Moments of a table, computed when asked for; X is not copied.
 
-    Those of several tables with the same columns are added, ``a + b``; a table may hold one class
-    only.
+    Those of several tables with the same columns are added, ``a + b``; a table may hold
+    one class only.
 
     Parameters
     ----------
     X : ndarray or CSR of shape (n, d), float32 or float64
-        Or a table read in chunks: from ``sparseauc.chunks.open_table``, or a Dask array or
-        dataframe.
+        Or a table read in chunks: from ``sparseauc.chunks.open_table``, or a Dask array
+        or dataframe.
     y : array-like of shape (n,)
-        Positive where true or greater than zero. For other labels pass ``y == label``. Tables
-        opened with their labels need none.
+        Positive where true or greater than zero. For other labels pass ``y == label``.
+        Tables opened with their labels need none.
     sample_weight : array-like of shape (n,), optional
         Weights of 0 or more.
     strata : array-like of shape (n,), optional
@@ -51,7 +58,9 @@ def class_moments(
         y, sample_weight = labels_and_weights(chunks, y, sample_weight)
     values = np.asarray(y)
     if values.dtype.kind not in "biuf":
-        raise InputError("y must be true/false or numbers; for text labels pass y == label")
+        raise InputError(
+            "y must be true/false or numbers; for text labels pass y == label"
+        )
     row = first_bad(np.isnan(values))
     if row is not None:
         raise InputError(f"y has NaN at row {row}; leave out rows without a label")

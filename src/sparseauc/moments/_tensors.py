@@ -1,6 +1,7 @@
 """Moments of some rows of a tensor, where it lies; the numbers come back as arrays on the host.
 
-The same sums as of arrays in ``chunked.py``, in double precision whatever that of the table.
+The same sums as of arrays in ``chunked.py``, in double precision whatever that of the
+table.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,8 @@ _TILE_NUMBERS = {"cuda": 2**28, "cpu": 2**21}
 def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> CellSums:
     """Moments of some rows, all of one class."""
     torch = import_torch()
-    # Sums are taken about the first row: a column of one value has exactly that value as its mean.
+    # Sums are taken about the first row: a column of one value has exactly that value
+    # as its mean.
     origin = X[int(rows[0])].double()
     drift = torch.zeros_like(origin)
     for part, w in _tiles(X, rows, weight):
@@ -46,7 +48,10 @@ def moments_of(X: Any, rows: Indices, weight: Array, columns: Indices) -> CellSu
 
 
 def sum_products(
-    products: Any, counts: Sequence[tuple[int, float]], rows: Indices, others: Indices | None
+    products: Any,
+    counts: Sequence[tuple[int, float]],
+    rows: Indices,
+    others: Indices | None,
 ) -> Array:
     """Add up products by cell, each times what it counts: some rows of them, some columns.
 
@@ -70,7 +75,9 @@ def beside(numbers: npt.NDArray[Any], X: Any) -> Any:
 def no_products(X: Any, shape: tuple[int, ...]) -> Any:
     """Zeros for products, where X lies."""
     torch = import_torch()
-    with explain_out_of_memory(f"products of {shape[-2]} columns", 8 * int(np.prod(shape))):
+    with explain_out_of_memory(
+        f"products of {shape[-2]} columns", 8 * int(np.prod(shape))
+    ):
         return torch.zeros(shape, dtype=torch.float64, device=X.device)
 
 
@@ -84,7 +91,10 @@ def add_products(
 ) -> None:
     """Add Σ w (x_c − mean_c)(x − mean) to totals, which lie where X does."""
     about = beside(mean, X)
-    indices = [[None if index is None else beside(index, X) for index in pair] for pair in wanted]
+    indices = [
+        [None if index is None else beside(index, X) for index in pair]
+        for pair in wanted
+    ]
     for part, w in _tiles(X, rows, weight):
         part -= about
         part *= w.sqrt()[:, None]

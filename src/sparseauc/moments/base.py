@@ -30,14 +30,15 @@ _LEAST = 2.0**-505
 class Quadratic(ABC):
     """A loss that is quadratic in the coefficients: F(w) = 1 + 2 w·δ + wᵀHw.
 
-    Solvers that exchange columns ask for no more than this. Another loss is another subclass with
-    the members that are abstract, and no solver changes. F is a mean of squares, so that it is
-    never negative.
+    Solvers that exchange columns ask for no more than this. Another loss is another
+    subclass with the members that are abstract, and no solver changes. F is a mean of
+    squares, so that it is never negative.
 
     Attributes
     ----------
     precision : float
-        Relative precision to which whole columns of H are computed. Blocks are of double precision.
+        Relative precision to which whole columns of H are computed. Blocks are of
+        double precision.
     is_complete : bool
         Whether all of H is at hand, and so little that it is standardised at once.
     """
@@ -112,7 +113,8 @@ class Quadratic(ABC):
         -------
         unit : float
         magnitude : ndarray of shape (d,)
-            δ_j is off by at most unit·magnitude_j, H_ij by unit·magnitude_i·magnitude_j.
+            δ_j is off by at most unit·magnitude_j, H_ij by
+            unit·magnitude_i·magnitude_j.
         """
         return 8.0 * self.precision, np.abs(self.delta) + np.sqrt(self.diagonal)
 
@@ -165,18 +167,19 @@ class Gram(NamedTuple):
 class StandardisedGram:
     """H and δ of columns divided by their standard deviations, without dividing the columns.
 
-    A column whose deviation is nothing but rounding beside its mean, as of a constant, is divided
-    by one and has no difference and no variance: it is never worth choosing. ``scale`` are the
-    deviations divided by.
+    A column whose deviation is nothing but rounding beside its mean, as of a constant,
+    is divided by one and has no difference and no variance: it is never worth choosing.
+    ``scale`` are the deviations divided by.
 
-    Rows of H that were fetched, and a block of it, are kept for the next question and the next
-    ridge. Where H is complete, what is kept is all of it, from the first question on. Where another
-    pass over the rows of a table must gather a part of H, ``NotGathered`` is raised and all stays
-    as it was: the search stops and goes on when the part is there. Estimates of what is missing
-    would save readings: of 8000 columns, independent but for 30, k = 20, k = 50 and five folds take
-    3, 4 and 10 readings without them and 3, 4 and 7 with them, in two to three times the time. But
-    with neighbours correlated by 0.6 the search of five folds, misled by them, asked for more of H
-    than 2 GiB hold; without them it takes 17 readings.
+    Rows of H that were fetched, and a block of it, are kept for the next question and
+    the next ridge. Where H is complete, what is kept is all of it, from the first
+    question on. Where another pass over the rows of a table must gather a part of H,
+    ``NotGathered`` is raised and all stays as it was: the search stops and goes on when
+    the part is there. Estimates of what is missing would save readings: of 8000
+    columns, independent but for 30, k = 20, k = 50 and five folds take 3, 4 and 10
+    readings without them and 3, 4 and 7 with them, in two to three times the time. But
+    with neighbours correlated by 0.6 the search of five folds, misled by them, asked
+    for more of H than 2 GiB hold; without them it takes 17 readings.
 
     Attributes
     ----------
@@ -203,7 +206,8 @@ class StandardisedGram:
         # Position of each column among the rows that are kept, −1 for none.
         self._position = np.full(d, -1, np.int64)
         self._n_kept = 0
-        # Columns of which H among themselves is kept, and the place of each column there.
+        # Columns of which H among themselves is kept, and the place of each column
+        # there.
         self._columns = np.empty(0, np.int64)
         self._place = np.full(d, -1, np.int64)
         self._block = np.empty((0, 0))

@@ -4,11 +4,12 @@ With the class means and covariances (each divided by its class's total weight),
 
     δ = x̄₋ − x̄₊,        H = S₊ + S₋ + δδᵀ,        F(w) = 1 + 2 w·δ + wᵀ H w.
 
-Where only pairs within strata count, S₊ and S₋ are means of those within each, δ is the mean of the
-strata's δ_s, and H = S₊ + S₋ + Σ π_s δ_sδ_sᵀ. Without strata there is one.
+Where only pairs within strata count, S₊ and S₋ are means of those within each, δ is the
+mean of the strata's δ_s, and H = S₊ + S₋ + Σ π_s δ_sδ_sᵀ. Without strata there is one.
 
-``ClassMoments`` are numbers without rows, which are added, saved and loaded. ``OnDemand`` computes
-products of columns from rows, wherever they are, when a solver asks for them.
+``ClassMoments`` are numbers without rows, which are added, saved and loaded.
+``OnDemand`` computes products of columns from rows, wherever they are, when a solver
+asks for them.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class CellSums:
     def add(self, other: CellSums, columns: Indices, first: int = 0) -> None:
         """Add the rows of other cells, in place: to ours from the ``first`` on.
 
-        Means are moved by their difference rather than recovered from raw sums, so that a large
-        offset common to all rows costs no digits.
+        Means are moved by their difference rather than recovered from raw sums, so that
+        a large offset common to all rows costs no digits.
         """
         for number in np.flatnonzero(other.weight).tolist():
             own = first + number
@@ -85,7 +86,9 @@ class CellSums:
             share = float(other.weight[number] / self.weight[own])
             gap = other.mean[number] - self.mean[own]
             self.mean[own] += share * gap
-            with np.errstate(over="ignore", invalid="ignore"):  # too large: refused by name
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # too large: refused by name
                 self.scatter[own] += other.scatter[number]
                 self.cross[own] += other.cross[number]
                 if old > 0:
@@ -107,14 +110,16 @@ class Moments(Quadratic):
     Attributes
     ----------
     weights : tuple of float
-        Total sample weight of the positives and of the negatives: without weights, their numbers.
+        Total sample weight of the positives and of the negatives: without weights,
+        their numbers.
     shares : ndarray of shape (n_strata,)
         What each stratum counts, 1 in all.
     cell_weights : ndarray of shape (n_cells,)
     cell_means, cell_variances : ndarray of shape (n_cells, d)
         Zeros for a cell without rows.
     varies : ndarray of bool of shape (d,)
-        False for columns that hold one value in every row that counts, stratum by stratum.
+        False for columns that hold one value in every row that counts, stratum by
+        stratum.
     """
 
     def __init__(
@@ -136,14 +141,17 @@ class Moments(Quadratic):
         self.cell_means = means
         self.cell_variances = variances
         if varies is None:
-            varies = (variances > 0).any(axis=0) | (means[::2] != means[1::2]).any(axis=0)
+            varies = (variances > 0).any(axis=0) | (means[::2] != means[1::2]).any(
+                axis=0
+            )
         self.varies = varies
         self.n_features = means.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
             self._differences: Array = means[1::2] - means[::2]
         if differences is not None:
             self._differences = differences
-        # Numbers added up for a moment, and how far from zero they lie besides deviations.
+        # Numbers added up for a moment, and how far from zero they lie besides
+        # deviations.
         self._n_terms = n_terms
         self._offsets = np.abs(means if offsets is None else offsets)
 
@@ -176,7 +184,9 @@ class Moments(Quadratic):
         """Means over the strata of numbers by cell, for each class."""
         if self.shares.size > 1:
             with np.errstate(over="ignore", invalid="ignore"):
-                values = np.tensordot(self.shares, values.reshape(self.shares.size, 2, -1), 1)
+                values = np.tensordot(
+                    self.shares, values.reshape(self.shares.size, 2, -1), 1
+                )
         return values[0], values[1]
 
     @property
@@ -253,7 +263,9 @@ class Moments(Quadratic):
         support = np.flatnonzero(vector)
         values = vector[support]
         spread = values @ self.within(support, support) @ values
-        return float(self.shares @ (1.0 + self.differences[:, support] @ values) ** 2 + spread)
+        return float(
+            self.shares @ (1.0 + self.differences[:, support] @ values) ** 2 + spread
+        )
 
     def rounding(self) -> tuple[float, Array]:
         """Largest distance of δ and blocks of H from those of the rows; see ``Quadratic``.
@@ -262,17 +274,18 @@ class Moments(Quadratic):
         -------
         unit : float
         magnitude : ndarray of shape (d,)
-            δ_j is off by at most unit·magnitude_j, H_ij by unit·magnitude_i·magnitude_j. A sum of
-            m products is off by m·eps/2 times the sum of their magnitudes, whatever the order, and
-            that sum is at most the root of both sums of squares (Cauchy and Schwarz).
+            δ_j is off by at most unit·magnitude_j, H_ij by
+            unit·magnitude_i·magnitude_j. A sum of m products is off by m·eps/2 times
+            the sum of their magnitudes, whatever the order, and that sum is at most the
+            root of both sums of squares (Cauchy and Schwarz).
         """
         eps = Quadratic.precision
         size = np.sqrt(self.cell_variances) + self._offsets
         magnitudes = size[::2] + size[1::2] + np.abs(self.differences)
         if self.shares.size == 1:
             return (4.0 * self._n_terms + 32.0) * eps, 1.01 * magnitudes[0]
-        # Sums over strata of products are at most the root of both sums of squares, and what
-        # strata count is rounded itself.
+        # Sums over strata of products are at most the root of both sums of squares, and
+        # what strata count is rounded itself.
         unit = (8.0 * (self._n_terms + self.shares.size) + 64.0) * eps
         return unit, 1.01 * np.sqrt(self.shares @ magnitudes**2)
 
@@ -282,17 +295,23 @@ class Moments(Quadratic):
     def _check_columns(self, columns: npt.ArrayLike) -> Indices:
         index = np.asarray(columns, dtype=np.int64 if np.size(columns) == 0 else None)
         if index.ndim != 1 or index.dtype.kind not in "iu":
-            raise InputError("columns must be a one-dimensional array of column numbers")
+            raise InputError(
+                "columns must be a one-dimensional array of column numbers"
+            )
         unknown = index[(index < 0) | (index >= self.n_features)]
         if unknown.size:
-            raise InputError(f"column {unknown[0]} does not exist: there are {self.n_features}")
+            raise InputError(
+                f"column {unknown[0]} does not exist: there are {self.n_features}"
+            )
         return index.astype(np.int64)
 
     def check_both_classes(self) -> None:
         """Refuse moments without rows of one of the classes."""
         for name, weight in zip(("positive", "negative"), self.weights, strict=True):
             if weight == 0.0:
-                raise InputError(f"these moments hold no {name} rows: merge in some that do")
+                raise InputError(
+                    f"these moments hold no {name} rows: merge in some that do"
+                )
 
 
 class ClassMoments(Moments):
@@ -316,7 +335,9 @@ class ClassMoments(Moments):
     True
     """
 
-    def __init__(self, sums: CellSums, column_index: Indices, shares: Array | None = None) -> None:
+    def __init__(
+        self, sums: CellSums, column_index: Indices, shares: Array | None = None
+    ) -> None:
         shares = np.ones(1) if shares is None else shares
         super().__init__(sums.weight, shares, sums.mean, sums.variances)
         self.sums = sums
@@ -342,11 +363,13 @@ class ClassMoments(Moments):
         return functools.reduce(operator.add, every)
 
     @classmethod
-    def of_strata(cls, parts: Sequence[Moments], weighting: Weighting = "pairs") -> ClassMoments:
+    def of_strata(
+        cls, parts: Sequence[Moments], weighting: Weighting = "pairs"
+    ) -> ClassMoments:
         """Bring several strata together, which are compared within and never with each other.
 
-        F is the mean of theirs, F(w) = Σ π_s F_s(w), and every part of it is the mean of their
-        parts. So hospitals that measure differently send their summaries.
+        F is the mean of theirs, F(w) = Σ π_s F_s(w), and every part of it is the mean
+        of their parts. So hospitals that measure differently send their summaries.
 
         Parameters
         ----------
@@ -375,9 +398,14 @@ class ClassMoments(Moments):
         counted = [part.summary() for part in parts if min(part.weights) > 0]
         if not counted:
             raise InputError("none of these strata holds rows of both classes")
-        common = functools.reduce(np.intersect1d, [part.column_index for part in counted])
+        common = functools.reduce(
+            np.intersect1d, [part.column_index for part in counted]
+        )
         strata = [vars(part.summary(common).sums) for part in counted]
-        arrays = {f.name: np.concatenate([one[f.name] for one in strata]) for f in fields(CellSums)}
+        arrays = {
+            f.name: np.concatenate([one[f.name] for one in strata])
+            for f in fields(CellSums)
+        }
         sums = CellSums(**arrays)
         return cls(sums, common, pair_shares(sums.weight.reshape(-1, 2).T, weighting))
 
@@ -394,7 +422,9 @@ class ClassMoments(Moments):
                 "moments within strata are not merged: merge those of each stratum, and bring them "
                 "together with ClassMoments.of_strata"
             )
-        return ClassMoments(self.sums.merged(other.sums, self.column_index), self.column_index)
+        return ClassMoments(
+            self.sums.merged(other.sums, self.column_index), self.column_index
+        )
 
     def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
         """Keep all columns of H, or some of those taken along."""
@@ -429,7 +459,11 @@ class ClassMoments(Moments):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an ``.npz`` file, whole or not at all."""
-        arrays = {"column_index": self.column_index, "shares": self.shares, **vars(self.sums)}
+        arrays = {
+            "column_index": self.column_index,
+            "shares": self.shares,
+            **vars(self.sums),
+        }
         write_atomically(path, lambda file: np.savez(file, format=_FORMAT, **arrays))
 
     @classmethod
@@ -449,8 +483,11 @@ class ClassMoments(Moments):
         except FileNotFoundError:
             raise
         except Exception as error:
-            # numpy reports damage as EOFError, BadZipFile, KeyError, ValueError or OSError.
-            raise InputError(f"{os.fspath(path)} does not hold class moments: {error}") from error
+            # numpy reports damage as EOFError, BadZipFile, KeyError, ValueError or
+            # OSError.
+            raise InputError(
+                f"{os.fspath(path)} does not hold class moments: {error}"
+            ) from error
 
 
 class OnDemand(Moments):
@@ -459,13 +496,16 @@ class OnDemand(Moments):
     Attributes
     ----------
     weight_unit : float
-        What the weights were divided by: 1, or a power of two where they are huge or tiny.
+        What the weights were divided by: 1, or a power of two where they are huge or
+        tiny.
     """
 
     weight_unit: float = 1.0
 
     @abstractmethod
-    def _covariances(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
+    def _covariances(
+        self, columns: Indices, others: Indices | None, factors: Array
+    ) -> Array:
         """Covariances of columns with others, or all, of the cells times their factors, added."""
 
     @abstractmethod
@@ -479,7 +519,9 @@ class OnDemand(Moments):
     def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
         """Numbers without rows, with the products of all columns or of some."""
         d = self.n_features
-        index = np.arange(d) if columns is None else np.unique(self._check_columns(columns))
+        index = (
+            np.arange(d) if columns is None else np.unique(self._check_columns(columns))
+        )
         if columns is None and 8 * self.cell_means.size * d > _MOST_BYTES:
             raise InputError(
                 f"products of all {d} columns would fill the memory: name those to take along in "
@@ -493,7 +535,9 @@ class OnDemand(Moments):
                     "of these rows and others, by a constant"
                 )
         sums = self.sums(index)
-        sums = CellSums(sums.weight * unit, sums.mean, sums.scatter * unit, sums.cross * unit)
+        sums = CellSums(
+            sums.weight * unit, sums.mean, sums.scatter * unit, sums.cross * unit
+        )
         return ClassMoments(sums, index, self.shares)
 
 

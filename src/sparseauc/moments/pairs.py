@@ -1,16 +1,19 @@
 """The squared loss over comparable pairs of times to event, by sorting and running sums.
 
-For pairs (i, j) of which i is known to have its event first, that count ω_ij together N,
+For pairs (i, j) of which i is known to have its event first, that count ω_ij together
+N,
 
     F(w) = 1/N Σ ω_ij (1 − w·(x_i − x_j))² = 1 + 2 w·δ + wᵀHw.
 
-With rows in the order of their times, ω_ij = f_i s_j. Let a_i = f_i Σ s over the rows after i,
-b_j = s_j Σ f over the rows before j, and A and B the same sums of s x and f x. Then
+With rows in the order of their times, ω_ij = f_i s_j. Let a_i = f_i Σ s over the rows
+after i, b_j = s_j Σ f over the rows before j, and A and B the same sums of s x and f x.
+Then
 
     δ = −Σ (a − b) x / N,        H = 1/N Σ x zᵀ,        z = (a + b) x − f A − s B.
 
-So columns of H take one product with the table and two running sums; no pair is visited. Neither
-changes if a constant is taken from a column, in any stratum: columns are centred first.
+So columns of H take one product with the table and two running sums; no pair is
+visited. Neither changes if a constant is taken from a column, in any stratum: columns
+are centred first.
 """
 
 from __future__ import annotations
@@ -55,17 +58,21 @@ class PairMoments(Quadratic):
                 "there is no pair of rows of which one is known to have its event first"
             )
         self._X, self._pairs = X, pairs
-        cells, cell, sizes = np.unique(pairs.cell, return_inverse=True, return_counts=True)
+        cells, cell, sizes = np.unique(
+            pairs.cell, return_inverse=True, return_counts=True
+        )
         self._cell = cell.astype(np.int32)
         starts = np.append(0, np.cumsum(sizes)[:-1])
-        # About the first row of the stratum: a column of one value has exactly that as its mean.
+        # About the first row of the stratum: a column of one value has exactly that as
+        # its mean.
         origin = _dense(X[pairs.rows[starts]])
         self.origin = origin
         totals, reach = self._add_up()
         check_means(X, totals)
         self._weights = np.bincount(self._cell, pairs.second, cells.size)
         self.origin = origin + totals / self._weights[:, None]
-        # What rounding leaves of the sums about the means, which are nothing in exact arithmetic.
+        # What rounding leaves of the sums about the means, which are nothing in exact
+        # arithmetic.
         self._rest, _ = self._add_up()
         self._varies: Mask = reach > 0
 
@@ -136,33 +143,47 @@ class PairMoments(Quadratic):
                 diagonal += np.einsum("ij,ij->j", part, z)
                 part *= part
                 size += both[rows] @ part
-                for weight, of in zip((pairs.first, pairs.second), squares, strict=True):
+                for weight, of in zip(
+                    (pairs.first, pairs.second), squares, strict=True
+                ):
                     self._add(weight[rows, None] * part, rows, of)
-            # A sum of f |x| is at most the root of that of f times that of f x². Sums over all rows
-            # of a stratum, less those up to a row, are those after it.
+            # A sum of f |x| is at most the root of that of f times that of f x². Sums
+            # over all rows of a stratum, less those up to a row, are those after it.
             firsts = np.bincount(self._cell, pairs.first, self._weights.size)
             of_firsts = squares[0] * self._weights[:, None]
             size += np.maximum(of_firsts, squares[1] * firsts[:, None]).sum(axis=0)
             deviations = np.sqrt(squares[1].sum(axis=0) / self._weights.sum())
         total = pairs.total
-        return deviations, delta / total, np.maximum(diagonal, 0.0) / total, np.sqrt(size / total)
+        return (
+            deviations,
+            delta / total,
+            np.maximum(diagonal, 0.0) / total,
+            np.sqrt(size / total),
+        )
 
     def rounding(self) -> tuple[float, Array]:
         """Largest distance of δ and H from those of X in exact arithmetic; see ``Quadratic``.
 
-        A sum of m products is off by m·eps/2 times the sum of their magnitudes, whatever the order,
-        and that sum is at most the root of both sums of squares (Cauchy and Schwarz).
+        A sum of m products is off by m·eps/2 times the sum of their magnitudes,
+        whatever the order, and that sum is at most the root of both sums of squares
+        (Cauchy and Schwarz).
         """
-        return (8.0 * self._pairs.rows.size + 64.0) * self.precision, 1.01 * self._sums[3]
+        return (8.0 * self._pairs.rows.size + 64.0) * self.precision, 1.01 * self._sums[
+            3
+        ]
 
     def block(self, columns: Indices, others: Indices) -> Array:
         """H of some columns with others, of shape (columns, others)."""
-        few, many = (columns, others) if len(columns) <= len(others) else (others, columns)
+        few, many = (
+            (columns, others) if len(columns) <= len(others) else (others, columns)
+        )
         index = np.unique(np.concatenate([columns, others]))
         of_few, of_many = np.searchsorted(index, few), np.searchsorted(index, many)
         total = np.zeros((len(few), len(many)))
         for _, part, z in self._scanned(index, of_few):
-            total += z.T @ (part if _is_range(of_many, index.size) else part[:, of_many])
+            total += z.T @ (
+                part if _is_range(of_many, index.size) else part[:, of_many]
+            )
         if len(few) == len(many) and np.array_equal(few, many):
             total = (total + total.T) / 2
         total /= self._pairs.total
@@ -205,7 +226,9 @@ class PairMoments(Quadratic):
         origin = self.origin[:, columns]
         while low < n:
             high = min(low + size, n)
-            high = int(np.searchsorted(pairs.group, pairs.group[high - 1], side="right"))
+            high = int(
+                np.searchsorted(pairs.group, pairs.group[high - 1], side="right")
+            )
             rows = slice(low, high)
             part = self._X[pairs.rows[rows]]
             part = _dense(part if every else part[:, columns])
@@ -229,8 +252,8 @@ def _dense(rows: Any) -> Array:
 def _scan(part, group, cell, first, second, both, rest, last, before, upto, z):  # type: ignore[no-untyped-def]
     """Z of whole groups of rows; sums go on from those before, and start again with a stratum.
 
-    ``rest`` are the sums of all rows of a stratum: less those up to the end of a group, they are
-    those after it. The stratum of the last row is given and returned.
+    ``rest`` are the sums of all rows of a stratum: less those up to the end of a group,
+    they are those after it. The stratum of the last row is given and returned.
     """
     n, q = part.shape
     low = 0

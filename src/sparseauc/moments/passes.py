@@ -36,7 +36,11 @@ def split(
     for first, division in divide(counts, known):
         for number, rows in enumerate(division.members):
             if rows.size:
-                yield first + number, rows, division.share[rows] * division.weight[number]
+                yield (
+                    first + number,
+                    rows,
+                    division.share[rows] * division.weight[number],
+                )
 
 
 @dataclass(eq=False)
@@ -46,7 +50,9 @@ class Summaries(Pass[CellSums]):
     counts: Sequence[int]  # of the cells of each partition
     columns: Indices
 
-    def add(self, state: CellSums | None, X: Any, start: int, *known: npt.NDArray[Any]) -> CellSums:
+    def add(
+        self, state: CellSums | None, X: Any, start: int, *known: npt.NDArray[Any]
+    ) -> CellSums:
         """Merge in the moments of a chunk; its entries must be finite."""
         check_finite(X, start)
         if state is None:
@@ -70,8 +76,9 @@ class Summaries(Pass[CellSums]):
 class Products(Pass[list[Any]]):
     """Products of some columns with others in each cell, about known means.
 
-    ``wanted`` are columns and the others to multiply them with, None for all; where they are all,
-    products may be of ``single`` precision. Of others, the columns are the last.
+    ``wanted`` are columns and the others to multiply them with, None for all; where
+    they are all, products may be of ``single`` precision. Of others, the columns are
+    the last.
     """
 
     counts: Sequence[int]
@@ -96,7 +103,9 @@ class Products(Pass[list[Any]]):
                     _add_sparse(X[rows], weight, mean, columns, total)
                 elif columns.size:
                     left = columns if others is None else slice(-columns.size, None)
-                    add_products(total, X, rows, mean, None, weight, others, left, slice(None))
+                    add_products(
+                        total, X, rows, mean, None, weight, others, left, slice(None)
+                    )
         return state
 
     def _nothing(self, X: Any) -> list[Any]:
@@ -106,7 +115,11 @@ class Products(Pass[list[Any]]):
             width = X.shape[1] if others is None else others.size
             shape = len(self.means), columns.size, width
             kind = np.float32 if others is None and self.single else np.float64
-            zeros.append(_tensors.no_products(X, shape) if is_tensor(X) else np.zeros(shape, kind))
+            zeros.append(
+                _tensors.no_products(X, shape)
+                if is_tensor(X)
+                else np.zeros(shape, kind)
+            )
         return zeros
 
     def merge(self, first: list[Any], second: list[Any]) -> list[Any]:
@@ -117,7 +130,11 @@ class Products(Pass[list[Any]]):
 
 
 def _add_sparse(
-    X: Any, weight: npt.NDArray[Any], mean: npt.NDArray[Any], columns: Indices, total: Any
+    X: Any,
+    weight: npt.NDArray[Any],
+    mean: npt.NDArray[Any],
+    columns: Indices,
+    total: Any,
 ) -> None:
     """Add Σ w (x_c − mean_c)(x − mean) of the rows of a CSR matrix, by way of their own means."""
     division = Division.by_cell(np.zeros(weight.size, np.int32), weight, 2)

@@ -2,11 +2,11 @@
 
 Rows are in cells: one for each class, or one for each class of every stratum.
 
-Sums of deviations are taken about a row of the cell, then about the means, and products of columns
-that lie far from zero about the means too: an offset common to all rows costs no digits, only the
-resolution of X itself. What can be done with some rows at a time is done with a tile of them in
-double precision, which stays in the second-level cache. Work on a CSR table is in time proportional
-to its stored entries.
+Sums of deviations are taken about a row of the cell, then about the means, and products
+of columns that lie far from zero about the means too: an offset common to all rows
+costs no digits, only the resolution of X itself. What can be done with some rows at a
+time is done with a tile of them in double precision, which stays in the second-level
+cache. Work on a CSR table is in time proportional to its stored entries.
 """
 
 from __future__ import annotations
@@ -30,21 +30,24 @@ from ..utils.types import Array, Indices, Mask
 from .base import ColumnError
 from .cells import CellSums, OnDemand
 
-# Rows of a tile, at most: rounding grows with the number of terms in a row of additions, and tiles
-# are added up among themselves first. Not so in very many cells, which have few rows each.
+# Rows of a tile, at most: rounding grows with the number of terms in a row of
+# additions, and tiles are added up among themselves first. Not so in very many cells,
+# which have few rows each.
 _TILE_ROWS = 1024
 _MANY = 64
-# Numbers in a tile of whole rows, which stays in the second-level cache, and in one that is
-# multiplied.
+# Numbers in a tile of whole rows, which stays in the second-level cache, and in one
+# that is multiplied.
 _TILE_NUMBERS = 2**15
 _PRODUCT_NUMBERS = 2**21
-# Products with X as it is lose as many digits as |mean|/deviation has: at most one and a half.
+# Products with X as it is lose as many digits as |mean|/deviation has: at most one and
+# a half.
 _NEAR = 32.0
 # Powers of two between which columns are multiplied in single precision.
 _ORDINARY = 2.0**-50, 2.0**50
 # More columns than this times others: products of a CSR table with all come cheaper.
 _FEW = 8
-# Exponents of weights that are taken as they are: their sums, and squares of these, are numbers.
+# Exponents of weights that are taken as they are: their sums, and squares of these, are
+# numbers.
 _ORDINARY_WEIGHTS = 200
 # Means by cell of a table in memory, at most; several such arrays are kept.
 _MOST_MEANS = 2**27
@@ -69,7 +72,9 @@ class Division:
     weight: Array
 
     @classmethod
-    def by_cell(cls, cell: npt.NDArray[Any], weight: Array | None, n_cells: int) -> Self:
+    def by_cell(
+        cls, cell: npt.NDArray[Any], weight: Array | None, n_cells: int
+    ) -> Self:
         """Divide rows; those of weight 0 count nothing."""
         counted = cell >= 0
         if weight is not None:
@@ -108,7 +113,8 @@ class TableMoments(OnDemand):
 
     _X: Any
     _division: Division
-    # What entries are measured from, by cell, and the mean that rounding leaves of them.
+    # What entries are measured from, by cell, and the mean that rounding leaves of
+    # them.
     _about: Array
     _left: Array
 
@@ -125,7 +131,9 @@ class TableMoments(OnDemand):
         for number in np.flatnonzero(self.cell_weights).tolist():
             one = slice(number, number + 1)
             weight = self.cell_weights[one]
-            with np.errstate(over="ignore", invalid="ignore"):  # too large: refused by name
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # too large: refused by name
                 cross = np.empty((1, 0, self.n_features))
                 if columns.size:
                     cross = weight * self._of_cell(number, columns)[None]
@@ -139,7 +147,9 @@ class TableMoments(OnDemand):
             total.add(cell, columns, number)
         return total
 
-    def _covariances(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
+    def _covariances(
+        self, columns: Indices, others: Indices | None, factors: Array
+    ) -> Array:
         if others is None:
             return self._with_all(columns, factors)
         index = np.unique(np.concatenate([columns, others]))
@@ -148,7 +158,9 @@ class TableMoments(OnDemand):
         cell = self._division.cell
         counts = factors[cell] * self._division.share
         total = np.zeros((columns.size, others.size))
-        add_products(total, self._X, None, self._about, cell, counts, index, first, right)
+        add_products(
+            total, self._X, None, self._about, cell, counts, index, first, right
+        )
         total -= (self._left[:, columns].T * factors) @ self._left[:, others]
         return total
 
@@ -166,9 +178,9 @@ def add_products(
 ) -> None:
     """Add Σ w (x_c − mean_c)(x − mean) of some rows, or all, to a total, in its precision.
 
-    ``means`` are of the cell of each row, or of the one that all are in. Of the columns in
-    ``index``, or of all, those at ``left`` are multiplied with those at ``right``, or among
-    themselves.
+    ``means`` are of the cell of each row, or of the one that all are in. Of the columns
+    in ``index``, or of all, those at ``left`` are multiplied with those at ``right``,
+    or among themselves.
     """
     n, width = X.shape
     if rows is not None:
@@ -189,9 +201,13 @@ def add_products(
         centred *= np.sqrt(counts[part])[:, None]
         centred = centred.astype(total.dtype, copy=False)
         first = centred[:, left]
-        if right is None:  # NumPy multiplies an array by its own transpose at half the cost
+        if (
+            right is None
+        ):  # NumPy multiplies an array by its own transpose at half the cost
             total += first.T @ first
-        elif total.size:  # in place: products of few rows are more numbers than the rows
+        elif (
+            total.size
+        ):  # in place: products of few rows are more numbers than the rows
             second = centred[:, right]
             gemm(1.0, second.T, first.T, trans_b=1, beta=1.0, c=total.T, overwrite_c=1)
 
@@ -204,7 +220,7 @@ def check_means(X: Any, means: Array) -> None:
         raise ColumnError(int(np.argmin(finite)), "too large to average")
 
 
-# ------------------------------------------------------------------------------------ dense tables
+# ------------------------------------------------------------------------- dense tables
 
 
 class DenseMoments(TableMoments):
@@ -215,8 +231,8 @@ class DenseMoments(TableMoments):
         cell, weight = division.cell, division.weight
         n, d = X.shape
         self._tile_rows = min(_TILE_ROWS, max(64, _TILE_NUMBERS // d))
-        # Sums are taken about the first row of the cell: a column of one value then has exactly
-        # that value as its mean.
+        # Sums are taken about the first row of the cell: a column of one value then has
+        # exactly that value as its mean.
         rows = np.flatnonzero(cell >= 0)[::-1]
         first = np.zeros(weight.size, np.int64)
         first[cell[rows]] = rows  # so that the first comes last
@@ -283,7 +299,9 @@ class DenseMoments(TableMoments):
         mean, left = self._about[number], self._left[number]
         total = np.zeros((columns.size, self.n_features))
         every = slice(None)
-        of, others = (every, None) if columns.size == self.n_features else (columns, every)
+        of, others = (
+            (every, None) if columns.size == self.n_features else (columns, every)
+        )
         add_products(total, self._X, rows, mean, None, share, None, of, others)
         total -= np.outer(left[columns], left)
         return total
@@ -295,8 +313,8 @@ class DenseMoments(TableMoments):
         part = X[:, columns] - self._about[:, columns][cell]
         part *= (factors[cell] * self._division.share)[:, None]
         products = np.asarray(part.astype(X.dtype, copy=False).T @ X, np.float64)
-        # Deviations from the means as they were rounded do not sum to zero: what is left of them
-        # was multiplied by all of X.
+        # Deviations from the means as they were rounded do not sum to zero: what is
+        # left of them was multiplied by all of X.
         drifts = factors[:, None] * self._left[:, columns]
         products -= drifts.T @ (self._about + self._left)
         return products
@@ -318,7 +336,7 @@ def add_powers(tile, cell, share, about, totals, squares, reach):  # type: ignor
                 reach[j] = max(reach[j], abs(difference))
 
 
-# ----------------------------------------------------------------------------------- sparse tables
+# ------------------------------------------------------------------------ sparse tables
 
 
 class CSR(NamedTuple):
@@ -351,10 +369,12 @@ class CSRMoments(TableMoments):
         sizes = np.bincount(cell[cell >= 0], minlength=weight.size)
         self._full = counts == sizes[:, None]
         stored[self._full] = 1.0
-        # A column with a gap also holds zeros: one stored value other than zero makes it vary.
+        # A column with a gap also holds zeros: one stored value other than zero makes
+        # it vary.
         constant = (spread == 0) & (self._full | (first == 0))
-        # A column without gaps may lie far from zero: its entries are then taken less the first.
-        # One with gaps deviates about as far as its values go, and its zeros stay free.
+        # A column without gaps may lie far from zero: its entries are then taken less
+        # the first. One with gaps deviates about as far as its values go, and its zeros
+        # stay free.
         origin = first[np.argmax(some)]
         widest = (spread + np.abs(first - origin))[some].max(axis=0, initial=0.0)
         far = self._full.all(axis=0) & (np.abs(origin) > _NEAR * widest)
@@ -382,7 +402,9 @@ class CSRMoments(TableMoments):
         self._about = about
         self._left = np.broadcast_to(0.0, shape)
 
-    def _covariances(self, columns: Indices, others: Indices | None, factors: Array) -> Array:
+    def _covariances(
+        self, columns: Indices, others: Indices | None, factors: Array
+    ) -> Array:
         if others is not None and others.size > _FEW * columns.size:
             return self._with_all(columns, factors)[:, others]
         return super()._covariances(columns, others, factors)
@@ -460,10 +482,14 @@ def _multiply(table, cell, weight, place, shift, products, sums):  # type: ignor
                     product[table.indices[s]] += factor * np.float64(table.data[s])
 
 
-def moments_by_cell(X: Any, division: Division, shares: Array | None = None) -> TableMoments:
+def moments_by_cell(
+    X: Any, division: Division, shares: Array | None = None
+) -> TableMoments:
     """Moments of an array or a CSR matrix; by default all strata count the same."""
     kind = CSRMoments if hasattr(X, "tocsr") else DenseMoments
-    return kind(X, division, np.ones(division.weight.size // 2) if shares is None else shares)
+    return kind(
+        X, division, np.ones(division.weight.size // 2) if shares is None else shares
+    )
 
 
 def table_moments(

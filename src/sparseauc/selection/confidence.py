@@ -1,8 +1,8 @@
 """Nested cross-validation and permutation test of the whole procedure.
 
-All functions refit the *whole* procedure, every choice included. So pass the estimator that makes
-the choices, such as :class:`~sparseauc.SparseAUCClassifierCV` or a pipeline, not one with the
-chosen k.
+All functions refit the *whole* procedure, every choice included. So pass the estimator
+that makes the choices, such as :class:`~sparseauc.SparseAUCClassifierCV` or a pipeline,
+not one with the chosen k.
 """
 
 import warnings
@@ -42,15 +42,16 @@ class NestedScores:
     Attributes
     ----------
     scores : ndarray of shape (n,)
-        Score of each row by the model fitted without its fold, scaled by ``comparable_scores``.
+        Score of each row by the model fitted without its fold, scaled by
+        ``comparable_scores``.
     folds : ndarray of shape (n,)
         Index of that fold.
     fold_aucs : ndarray of shape (n_folds,)
         AUC within each fold; NaN for a fold with a single class.
     interval : AUCInterval
-        Pooled AUC with the interval of ``honest_interval``. With strata, only rows of the same
-        stratum and fold are compared: models of different folds shift a stratum's scores
-        differently.
+        Pooled AUC with the interval of ``honest_interval``. With strata, only rows of
+        the same stratum and fold are compared: models of different folds shift a
+        stratum's scores differently.
     agreement : float
         Mean correlation of the scores of two folds' models, within classes.
     fold_scores : ndarray of shape (n_folds, n)
@@ -88,18 +89,19 @@ def nested_scores(
         Cloned and fitted for each fold, including its own cross-validation.
     X : array-like, sparse matrix or frame of shape (n, d)
     y : array-like of shape (n,)
-        Binary labels; the one that sorts last is positive. Or event and time of each row, as
-        :class:`~sparseauc.SparseConcordance` takes them: concordance, Harrell's C, is then in the
-        place of the AUC.
+        Binary labels; the one that sorts last is positive. Or event and time of each
+        row, as :class:`~sparseauc.SparseConcordance` takes them: concordance, Harrell's
+        C, is then in the place of the AUC.
     cv : int, splitter or iterable, default=5
-        Number of shuffled stratified folds, or as in scikit-learn. Each row must be tested once.
+        Number of shuffled stratified folds, or as in scikit-learn. Each row must be
+        tested once.
     groups : array-like of shape (n,), optional
-        Related rows, such as the visits of a patient; they share a fold, and the interval takes
-        them together. Groups are not passed to the estimator, whose inner cross-validation may
-        split them.
+        Related rows, such as the visits of a patient; they share a fold, and the
+        interval takes them together. Groups are not passed to the estimator, whose
+        inner cross-validation may split them.
     strata : array-like of shape (n,), optional
-        Site, batch, donor or matched set of each row, passed to the estimator (of a pipeline, the
-        last step). The AUC compares rows of the same stratum only.
+        Site, batch, donor or matched set of each row, passed to the estimator (of a
+        pipeline, the last step). The AUC compares rows of the same stratum only.
     confidence : float, default=0.95
         Level of the interval.
     random_state : int, RandomState or None
@@ -113,16 +115,17 @@ def nested_scores(
 
     Notes
     -----
-    The AUC within a fold compares rows scored by the same model, but gives no interval. The pooled
-    AUC does, but also compares rows of different folds, whose models may score on very different
-    scales: a large ridge makes scores a thousand times smaller. So the scores of each fold are
-    divided by the distance of its training classes, zero midway (``comparable_scores``). On pure
-    noise (150 rows, 100 columns, 40 draws) the pooled AUC was within 0.004 of the mean of the folds
-    on average, with k = 5 and with k and the ridge tuned. If the two differ by more than the
-    standard error, report the mean of the folds.
+    The AUC within a fold compares rows scored by the same model, but gives no interval.
+    The pooled AUC does, but also compares rows of different folds, whose models may
+    score on very different scales: a large ridge makes scores a thousand times smaller.
+    So the scores of each fold are divided by the distance of its training classes, zero
+    midway (``comparable_scores``). On pure noise (150 rows, 100 columns, 40 draws) the
+    pooled AUC was within 0.004 of the mean of the folds on average, with k = 5 and with
+    k and the ridge tuned. If the two differ by more than the standard error, report the
+    mean of the folds.
 
-    The interval is wider than DeLong's, which is that of one fixed model and covers the AUC of the
-    final model in 85 % of simulated tables: see ``honest_interval``.
+    The interval is wider than DeLong's, which is that of one fixed model and covers the
+    AUC of the final model in 85 % of simulated tables: see ``honest_interval``.
 
     Examples
     --------
@@ -134,16 +137,26 @@ def nested_scores(
     True
     """
     if not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence must lie strictly between 0 and 1, got {confidence}")
+        raise InputError(
+            f"confidence must lie strictly between 0 and 1, got {confidence}"
+        )
     check_consistent_length(X, y)
     of_row = None if strata is None else np.asarray(strata)
     labels, outcome = read_outcome(y)
     outcome = outcome.related(groups)
     divided = outcome if of_row is None else outcome.within(of_row)
     splits = make_splits(
-        cv, X, outcome.positive, groups, random_state, n_repeats=1, strata=divided.strata
+        cv,
+        X,
+        outcome.positive,
+        groups,
+        random_state,
+        n_repeats=1,
+        strata=divided.strata,
     )
-    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=labels.size)
+    times = np.bincount(
+        np.concatenate([test for _, test in splits]), minlength=labels.size
+    )
     wrong = np.flatnonzero(times != 1)
     if wrong.size:
         raise InputError(
@@ -174,7 +187,8 @@ def score_out_of_fold(
     With ``strata`` only pairs of one stratum and fold count.
     """
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_score_fold)(fit, fold, X, outcome, train) for fold, (train, _) in enumerate(splits)
+        delayed(_score_fold)(fit, fold, X, outcome, train)
+        for fold, (train, _) in enumerate(splits)
     )
     fold_scores = np.array([scores for scores, _ in parts])
     columns = [used for _, used in parts if used is not None]
@@ -209,7 +223,11 @@ def score_out_of_fold(
 
 
 def _score_fold(
-    fit: Callable[[int, Indices], Any], fold: int, X: Any, outcome: Outcome, train: Indices
+    fit: Callable[[int, Indices], Any],
+    fold: int,
+    X: Any,
+    outcome: Outcome,
+    train: Indices,
 ) -> tuple[Array, Indices | None]:
     """Scores of all rows by the model of some, and the columns it uses."""
     model = fit(fold, train)
@@ -219,9 +237,10 @@ def _score_fold(
 def comparable_scores(model: Any, X: Any, outcome: Outcome, train: Indices) -> Array:
     """Score all rows on a scale that the models of all folds share.
 
-    The unit is the distance between the mean scores of the two training classes, and zero lies
-    midway; for times to event, the standard deviation of the training rows, and their mean.
-    Probabilities, of classifiers without a decision function, are not rescaled.
+    The unit is the distance between the mean scores of the two training classes, and
+    zero lies midway; for times to event, the standard deviation of the training rows,
+    and their mean. Probabilities, of classifiers without a decision function, are not
+    rescaled.
     """
     scores = np.asarray(scores_by(model, X), np.float64)
     if hasattr(model, "predict_proba") and not hasattr(model, "decision_function"):
@@ -237,7 +256,9 @@ def _agreement(scores: Array, positive: Mask) -> float:
     for mask in [side for side in (positive, ~positive) if side.any()]:
         centred[:, mask] -= centred[:, mask].mean(axis=1, keepdims=True)
     lengths = np.linalg.norm(centred, axis=1)
-    if len(scores) < 2 or not lengths.all():  # a model that uses no column agrees with none
+    if (
+        len(scores) < 2 or not lengths.all()
+    ):  # a model that uses no column agrees with none
         return 0.0
     shares = centred / lengths[:, None]
     pairs = len(scores) * (len(scores) - 1)
@@ -247,8 +268,9 @@ def _agreement(scores: Array, positive: Mask) -> float:
 def variance_inflation(agreement: float) -> float:
     """Variance of an AUC of nested cross-validation, relative to that of one fixed model.
 
-    It is 1 if the models of all folds score alike, and 2.2 if their scores have a correlation of
-    0.85 or less. Both numbers are from simulations: see ``honest_interval``.
+    It is 1 if the models of all folds score alike, and 2.2 if their scores have a
+    correlation of 0.85 or less. Both numbers are from simulations: see
+    ``honest_interval``.
     """
     disagreement = 1.0 - min(agreement, 1.0)
     return 1.0 + min(MOST_INFLATION, INFLATION_PER_DISAGREEMENT * disagreement)
@@ -264,7 +286,8 @@ def honest_interval(interval: AUCInterval, agreement: float, fewer: int) -> AUCI
     agreement : float
         Mean correlation of the scores of two folds' models, within classes.
     fewer : int
-        Rows of the rarer class; of related rows, the fewer groups that have rows of a class.
+        Rows of the rarer class; of related rows, the fewer groups that have rows of a
+        class.
 
     Returns
     -------
@@ -273,26 +296,32 @@ def honest_interval(interval: AUCInterval, agreement: float, fewer: int) -> AUCI
 
     Notes
     -----
-    Each row is used for testing one model and for fitting the others, so the errors of the folds
-    are correlated, and a variance that takes rows as independent is too small (Bates, Hastie and
-    Tibshirani, 2024). How much too small depends on how much the models differ. In simulations of
-    five kinds of tables with 60 to 1000 rows, from noise to strong columns, the mean squared error
-    was 2.2 times DeLong's variance where the scores of the folds' models had a correlation below
-    0.85, and up to a correlation of 1 it fell to DeLong's variance.
+    Each row is used for testing one model and for fitting the others, so the errors of
+    the folds are correlated, and a variance that takes rows as independent is too small
+    (Bates, Hastie and Tibshirani, 2024). How much too small depends on how much the
+    models differ. In simulations of five kinds of tables with 60 to 1000 rows, from
+    noise to strong columns, the mean squared error was 2.2 times DeLong's variance
+    where the scores of the folds' models had a correlation below 0.85, and up to a
+    correlation of 1 it fell to DeLong's variance.
 
-    With few rows the quantile is that of Student's distribution, with as many degrees of freedom as
-    the rarer class has rows, less one, and each end is the farther one of two: for the AUC itself,
-    and for the AUC if one row more of the rarer class were ranked at random.
+    With few rows the quantile is that of Student's distribution, with as many degrees
+    of freedom as the rarer class has rows, less one, and each end is the farther one of
+    two: for the AUC itself, and for the AUC if one row more of the rarer class were
+    ranked at random.
 
-    The nominal 95 % CI covered the AUC of the final model in 94 to 98 % of the tables of each
-    kind; ``benchmarks/nested_interval.py`` has a table.
+    The nominal 95 % CI covered the AUC of the final model in 94 to 98 % of the tables
+    of each kind; ``benchmarks/nested_interval.py`` has a table.
     """
     area = interval.auc
     inflation = variance_inflation(agreement)
     error = interval.standard_error * np.sqrt(inflation)
     if error == 0.0 or area in (0.0, 1.0):  # exact, from so many times fewer pairs
         low = area * (interval.low / area) ** inflation if area > 0 else 0.0
-        high = 1 - (1 - area) * ((1 - interval.high) / (1 - area)) ** inflation if area < 1 else 1.0
+        high = (
+            1 - (1 - area) * ((1 - interval.high) / (1 - area)) ** inflation
+            if area < 1
+            else 1.0
+        )
     else:
         quantile = student.ppf((1 + interval.confidence) / 2, max(1, fewer - 1))
         half_width = quantile * error / (area * (1 - area))
@@ -303,12 +332,20 @@ def honest_interval(interval: AUCInterval, agreement: float, fewer: int) -> AUCI
 
 
 def fit_rows(
-    estimator: Any, X: Any, y: npt.NDArray[Any], rows: Indices, **known: npt.NDArray[Any] | None
+    estimator: Any,
+    X: Any,
+    y: npt.NDArray[Any],
+    rows: Indices,
+    **known: npt.NDArray[Any] | None,
 ) -> Any:
     """Fit an estimator to some rows; what else is known goes to the last step of a pipeline."""
     prefix = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
-    given = {f"{prefix}{name}": of[rows] for name, of in known.items() if of is not None}
-    return estimator.fit(X if rows.size == y.size else _safe_indexing(X, rows), y[rows], **given)
+    given = {
+        f"{prefix}{name}": of[rows] for name, of in known.items() if of is not None
+    }
+    return estimator.fit(
+        X if rows.size == y.size else _safe_indexing(X, rows), y[rows], **given
+    )
 
 
 def columns_used(model: Any) -> Indices | None:
@@ -351,8 +388,8 @@ def permutation_test(
 ) -> PermutationResult:
     """Permutation test: does a procedure rank better than chance?
 
-    The p-value is valid for any procedure if all permutations of the labels are equally likely
-    under the null hypothesis. Groups of related rows violate this.
+    The p-value is valid for any procedure if all permutations of the labels are equally
+    likely under the null hypothesis. Groups of related rows violate this.
 
     Parameters
     ----------
@@ -365,12 +402,13 @@ def permutation_test(
     n_permutations : int, default=200
         The p-value is never below 1 / (1 + n_permutations).
     cv : int or splitter, optional
-        Number of shuffled stratified folds, or as in scikit-learn; the test compares their mean
-        AUC. Each fold needs both classes, so the splitter should stratify. By default five folds;
-        an estimator with a ``best_score_`` is fitted once per permutation and compared by it.
+        Number of shuffled stratified folds, or as in scikit-learn; the test compares
+        their mean AUC. Each fold needs both classes, so the splitter should stratify.
+        By default five folds; an estimator with a ``best_score_`` is fitted once per
+        permutation and compared by it.
     strata : array-like of shape (n,), optional
-        As for :func:`nested_scores`. Labels are permuted within strata, so that differences between
-        strata are not tested.
+        As for :func:`nested_scores`. Labels are permuted within strata, so that
+        differences between strata are not tested.
     random_state : int, RandomState or None
         For folds and permutations; the estimator has its own.
     n_jobs : int, optional
@@ -384,7 +422,8 @@ def permutation_test(
 
     Notes
     -----
-    ``best_score_`` is optimistic. That does no harm here: it is for permuted labels too.
+    ``best_score_`` is optimistic. That does no harm here: it is for permuted labels
+    too.
 
     Examples
     --------
@@ -408,11 +447,15 @@ def permutation_test(
         folds = 5 if cv is None else cv
         seed = None
         if divided is not None:
-            folds = make_splits(folds, X, outcome.positive, None, rng, n_repeats=1, strata=divided)
+            folds = make_splits(
+                folds, X, outcome.positive, None, rng, n_repeats=1, strata=divided
+            )
         elif isinstance(folds, Integral):
             # Folds are stratified by the labels as they are permuted.
             seed = rng.randint(np.iinfo(np.int32).max)
-        split = partial(make_splits, folds, X, groups=None, random_state=seed, n_repeats=1)
+        split = partial(
+            make_splits, folds, X, groups=None, random_state=seed, n_repeats=1
+        )
         measure = replace(measure, split=split)
         observed = measure.mean_auc(every)
         score = measure.mean_auc
@@ -422,7 +465,8 @@ def permutation_test(
             )
     code = None if divided is None else divided.code
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(score)(_permutation(labels.size, code, rng)) for _ in range(n_permutations)
+        delayed(score)(_permutation(labels.size, code, rng))
+        for _ in range(n_permutations)
     )
     step = count_steps(progress, "Permuting outcomes", n_permutations)
     null = np.empty(n_permutations)

@@ -39,7 +39,8 @@ class FittedList:
     Attributes
     ----------
     X : ndarray or CSR of shape (n, p)
-        Basis of the rows: the columns, unless they have missing values, or are curves or texts.
+        Basis of the rows: the columns, unless they have missing values, or are curves
+        or texts.
     columns : ndarray of int of shape (p,)
         Column of the table of each column of the basis.
     outcome : Outcome
@@ -83,7 +84,8 @@ class FittedList:
     ) -> Self:
         """Check a model and rows against each other.
 
-        Rows, weights and strata are those of the fit, whose standard deviations the model has.
+        Rows, weights and strata are those of the fit, whose standard deviations the
+        model has.
         """
         if not isinstance(model, EXCHANGE_MODELS):
             names = ", ".join(kind.__name__ for kind in EXCHANGE_MODELS[:-1])
@@ -95,7 +97,9 @@ class FittedList:
         X = basis_of(table, model._units)
         support = np.flatnonzero(model.coef_[0])
         if support.size == 0:
-            raise ExchangeError("the model chose no column: all are constant, or not allowed")
+            raise ExchangeError(
+                "the model chose no column: all are constant, or not allowed"
+            )
         outcome = apply_fitted_strata(model, outcome, X, counted.take(strata, "strata"))
         gram = StandardisedGram(outcome.quadratic(X))
         scale = gram.scale if model._units is None else model._units.leading(gram.scale)
@@ -119,7 +123,9 @@ class FittedList:
         """Ask about some of the rows."""
         X = self.X[rows]
         outcome = self.outcome.take_alone(rows)
-        return replace(self, X=X, outcome=outcome, gram=StandardisedGram(outcome.quadratic(X)))
+        return replace(
+            self, X=X, outcome=outcome, gram=StandardisedGram(outcome.quadratic(X))
+        )
 
     def quadratic(self, values: Array, rows: Indices) -> Quadratic:
         """Return the quadratic of some columns of all rows, over some of the rows."""
@@ -135,13 +141,17 @@ class FittedList:
 
     def in_basis(self, support: Indices) -> Indices:
         """Return the columns of the basis of some columns."""
-        return support if self.single else np.flatnonzero(np.isin(self.columns, support))
+        return (
+            support if self.single else np.flatnonzero(np.isin(self.columns, support))
+        )
 
     def solution(self, support: Indices) -> Solution:
         """Least loss with ridge on some columns."""
         gram = self.gram
         support = self.in_basis(support)
-        return solve_on(gram.block(support, support), gram.delta[support], support, self.alpha)
+        return solve_on(
+            gram.block(support, support), gram.delta[support], support, self.alpha
+        )
 
     def coef(self, support: Indices) -> Array:
         """Coefficients of least loss on some columns, per unit of each."""
@@ -172,7 +182,9 @@ class FittedList:
             kept = self.columns[chosen] != column
             possible = np.flatnonzero(allowed[place])
             others = np.setdiff1d(possible, [*support, *self.restrictions.excluded])
-            after[place, others] = self._objectives_with(chosen[kept], rows[kept], others)
+            after[place, others] = self._objectives_with(
+                chosen[kept], rows[kept], others
+            )
         return self.solution(support).objective, after
 
     def _objectives_with(self, basis: Indices, rows: Array, others: Indices) -> Array:
@@ -185,7 +197,11 @@ class FittedList:
         found = np.empty(others.size)
         for number, column in enumerate(others.tolist()):
             own = self.in_basis(np.array([column]))
-            left = gram.block(own, own) + self.alpha * np.eye(own.size) - rows[:, own].T @ T[:, own]
+            left = (
+                gram.block(own, own)
+                + self.alpha * np.eye(own.size)
+                - rows[:, own].T @ T[:, own]
+            )
             # What others explain, or what is constant, takes no part.
             takes_part = left.diagonal() > dependence_tolerance(gram.precision)
             own = own[takes_part]
@@ -204,8 +220,8 @@ def rows_of_fit(
 ) -> tuple[Any, Outcome, CountedRows]:
     """Check the rows of a fitted model, in memory.
 
-    Returns them, their outcome as the model ranks them, and which of those given have a weight
-    above 0.
+    Returns them, their outcome as the model ranks them, and which of those given have a
+    weight above 0.
     """
     check_is_fitted(model)
     X, outcome, counted = model._check_rows(X, y, sample_weight, reset=False)
@@ -217,7 +233,9 @@ def _check_same_rows(model: Any, scale: Array, *, weighted: bool) -> None:
     column = first_bad(~np.isclose(scale, model.scale_, rtol=1e-4, atol=0.0))
     if column is not None:
         given = "X, strata and sample_weight are" if weighted else "X and strata are"
-        more = "" if weighted else "; if it was fitted with sample_weight, give that too"
+        more = (
+            "" if weighted else "; if it was fitted with sample_weight, give that too"
+        )
         raise InputError(
             f"{given} not those of the fit: column {column} has a standard deviation of "
             f"{scale[column]:.6g}, and had {model.scale_[column]:.6g}{more}"
@@ -225,7 +243,11 @@ def _check_same_rows(model: Any, scale: Array, *, weighted: bool) -> None:
 
 
 def exchange_table(
-    gram: StandardisedGram, rows: Array, support: Indices, alpha: float, restrictions: Restrictions
+    gram: StandardisedGram,
+    rows: Array,
+    support: Indices,
+    alpha: float,
+    restrictions: Restrictions,
 ) -> tuple[float, Array]:
     """Objective of a list, and after each exchange of a chosen column with another, (k, d).
 

@@ -25,8 +25,8 @@ class NearEqualLists:
     Attributes
     ----------
     lists : list of tuples
-        Names of the columns of each list, or their numbers. The best list comes first, then always
-        the one that differs most from all before it.
+        Names of the columns of each list, or their numbers. The best list comes first,
+        then always the one that differs most from all before it.
     objectives : ndarray of shape (n_lists,)
         Loss with ridge of each.
     complete : bool
@@ -66,25 +66,26 @@ def near_equal_lists(
 ) -> NearEqualLists:
     """Find lists of the same length whose objective is within a share of the best.
 
-    Up to some hundred columns all lists are settled, by the search that proves certificates, if all
-    columns count as numbers. Otherwise, and where there are more than ``most``, lists are found by
-    exchanges of one column at a time, the best first.
+    Up to some hundred columns all lists are settled, by the search that proves
+    certificates, if all columns count as numbers. Otherwise, and where there are more
+    than ``most``, lists are found by exchanges of one column at a time, the best first.
 
     Parameters
     ----------
     model : SparseAUCClassifier, SparseConcordance, or one of these with CV
-        Fitted. Columns that it must include are in all lists, and those that it excludes in none.
-        Groups of several columns stay on the list or off it.
+        Fitted. Columns that it must include are in all lists, and those that it
+        excludes in none. Groups of several columns stay on the list or off it.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)
     within : float, default=0.01
-        Lists count whose loss with ridge is at most ``1 + within`` times the least found.
+        Lists count whose loss with ridge is at most ``1 + within`` times the least
+        found.
     most : int, default=1000
         Lists returned at most.
     operations : float, default=5e9
-        Multiplications that settling all lists may take, which is a few seconds. A number of
-        seconds would give other lists on another machine.
+        Multiplications that settling all lists may take, which is a few seconds. A
+        number of seconds would give other lists on another machine.
     sample_weight, strata : array-like of shape (n,), optional
         Those that the model was fitted with.
 
@@ -94,7 +95,8 @@ def near_equal_lists(
 
     Notes
     -----
-    Lists whose columns depend on each other linearly are left out: shorter lists are as good.
+    Lists whose columns depend on each other linearly are left out: shorter lists are as
+    good.
 
     Examples
     --------
@@ -109,11 +111,15 @@ def near_equal_lists(
         raise InputError(f"within == {within}, must be a finite number of 0 or more.")
     check_scalar(most, "most", Integral, min_val=1)
     check_scalar(operations, "operations", Real, min_val=0.0)
-    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
+    fitted = FittedList.from_model(
+        model, X, y, sample_weight=sample_weight, strata=strata
+    )
     return lists_near(fitted, within, most, operations)
 
 
-def lists_near(fitted: FittedList, within: float, most: int, operations: float) -> NearEqualLists:
+def lists_near(
+    fitted: FittedList, within: float, most: int, operations: float
+) -> NearEqualLists:
     """Find lists near a checked one; see :func:`near_equal_lists`."""
     start = fitted.solution(fitted.support).objective
     supports = None

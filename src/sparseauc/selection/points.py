@@ -1,8 +1,8 @@
 """A card of whole points, added up by hand, and the risk that goes with each total.
 
-Points are the rounded effects of a fitted model, and the classes of a column are where its points
-change. The risk of a total is that of rows that were left out: in every fold the model is fitted
-and rounded without them.
+Points are the rounded effects of a fitted model, and the classes of a column are where
+its points change. The risk of a total is that of rows that were left out: in every fold
+the model is fitted and rounded without them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from .fitted_list import FittedList
 if TYPE_CHECKING:
     import pandas as pd
 
-# Effects that fewer rows reach have the points of the next: one far value makes no scale.
+# Effects that fewer rows reach have the points of the next: one far value makes no
+# scale.
 _SHARE_BEYOND = 0.01
 MOST_POINTS = 100
 
@@ -49,32 +50,35 @@ class PointScore:
     Attributes
     ----------
     columns : pandas.DataFrame
-        ``column`` (its name, or number), ``class`` and ``points``: a row has those of its class of
-        each column.
+        ``column`` (its name, or number), ``class`` and ``points``: a row has those of
+        its class of each column.
     risk : pandas.DataFrame
-        Rows left out of the fit, by their total: ``above`` and ``up_to``, how many ``rows`` and
-        ``positives`` there are in between, ``risk``, the share of positives, with its 95 % CI
-        ``low`` and ``high``; ``predicted``, the risk by the formula at the mean total; and
-        ``sensitivity`` and ``specificity`` of calling rows positive whose total is ``above``. Of
-        times to event, positives have their event until the horizon, rows that are censored before
-        are left out, and inverse censoring weights of the others stand for them.
+        Rows left out of the fit, by their total: ``above`` and ``up_to``, how many
+        ``rows`` and ``positives`` there are in between, ``risk``, the share of
+        positives, with its 95 % CI ``low`` and ``high``; ``predicted``, the risk by the
+        formula at the mean total; and ``sensitivity`` and ``specificity`` of calling
+        rows positive whose total is ``above``. Of times to event, positives have their
+        event until the horizon, rows that are censored before are left out, and inverse
+        censoring weights of the others stand for them.
     slope, intercept : float
-        The log odds of a total are slope × total + intercept. Of times to event, the logarithm of
-        the cumulative hazard until the horizon is: the risk is 1 − exp(−exp(slope × total +
-        intercept)), by a Cox model of totals of rows left out, with Breslow's baseline.
+        The log odds of a total are slope × total + intercept. Of times to event, the
+        logarithm of the cumulative hazard until the horizon is: the risk is 1 −
+        exp(−exp(slope × total + intercept)), by a Cox model of totals of rows left out,
+        with Breslow's baseline.
     threshold : float
-        Total above which the risk is higher than the share of positives: a whole number.
+        Total above which the risk is higher than the share of positives: a whole
+        number.
     prevalence : float
         That share.
     auc, model_auc : float
-        AUC of the points, and of the models that they round, on rows left out: the mean over folds.
-        Of times to event, the concordance.
+        AUC of the points, and of the models that they round, on rows left out: the mean
+        over folds. Of times to event, the concordance.
     positive_label : object
         The class that high totals speak for.
     model : SparseAUCClassifier, SparseAUCClassifierCV, SparseConcordance or SparseConcordanceCV
-        A copy of the model whose effects are the points, in log odds; of times to event, whose
-        score is the total. To predict, save and export. Its attribute ``points_`` has the encoding
-        of each column, in points.
+        A copy of the model whose effects are the points, in log odds; of times to
+        event, whose score is the total. To predict, save and export. Its attribute
+        ``points_`` has the encoding of each column, in points.
     horizon : float, optional
         Of times to event: the time until which risks are given.
     """
@@ -124,7 +128,9 @@ class PointScore:
 def write_points(score: Mapping[str, Any]) -> str:
     """Write points, as ``PointScore.as_dict`` gives them, on a page."""
     rows = [(one["column"], one["class"], one["points"]) for one in score["columns"]]
-    widths = [max(len(row[place]) for row in [*rows, ("column", "class")]) for place in (0, 1)]
+    widths = [
+        max(len(row[place]) for row in [*rows, ("column", "class")]) for place in (0, 1)
+    ]
     lines = [f"Points for {score['positive']}", ""]
     shown = None
     for name, what, points in [("column", "class", "points"), *rows]:
@@ -173,15 +179,17 @@ def point_score(
 ) -> PointScore:
     """Round the effects of a short list to whole points that are added up by hand.
 
-    A column has round((f(x) − lowest) / unit) points for its effect f: 0 for its lowest class, and
-    ``largest`` for the highest class of the strongest column. Its classes are where its points
-    change, at the number of fewest digits between two values of the rows. The most extreme
-    hundredth of the rows at either end does not count for the lowest and the highest effect.
+    A column has round((f(x) − lowest) / unit) points for its effect f: 0 for its lowest
+    class, and ``largest`` for the highest class of the strongest column. Its classes
+    are where its points change, at the number of fewest digits between two values of
+    the rows. The most extreme hundredth of the rows at either end does not count for
+    the lowest and the highest effect.
 
     Parameters
     ----------
     model : SparseAUCClassifier, SparseAUCClassifierCV, SparseConcordance or SparseConcordanceCV
-        Fitted, with or without curves and texts. A column that is not worth a point is left out.
+        Fitted, with or without curves and texts. A column that is not worth a point is
+        left out.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)
@@ -189,8 +197,8 @@ def point_score(
     largest : int, default=10
         The most points that a column has.
     cv : int, splitter or iterable, optional
-        Folds for the risk by total, as in scikit-learn. By default five stratified folds, repeated
-        where rows are few.
+        Folds for the risk by total, as in scikit-learn. By default five stratified
+        folds, repeated where rows are few.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
     sample_weight, strata : array-like of shape (n,), optional
@@ -202,10 +210,11 @@ def point_score(
 
     Notes
     -----
-    Risk and AUC are those of rows left out. In every fold a model is fitted without the rows of the
-    fold, of the same length, ridge, limits and kind of effects, and rounded. As these totals have
-    other columns, they are brought to the scale of the points of all rows: so that the class means
-    of the training rows are the same; of times to event, their mean and standard deviation.
+    Risk and AUC are those of rows left out. In every fold a model is fitted without the
+    rows of the fold, of the same length, ridge, limits and kind of effects, and
+    rounded. As these totals have other columns, they are brought to the scale of the
+    points of all rows: so that the class means of the training rows are the same; of
+    times to event, their mean and standard deviation.
 
     Examples
     --------
@@ -218,7 +227,9 @@ def point_score(
     import pandas as pd
 
     check_scalar(largest, "largest", Integral, min_val=1, max_val=MOST_POINTS)
-    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
+    fitted = FittedList.from_model(
+        model, X, y, sample_weight=sample_weight, strata=strata
+    )
     points = _round_effects(model, fitted, largest)
     if not points:
         raise InputError("no column is worth a point: the model ranks all rows alike")
@@ -228,16 +239,29 @@ def point_score(
         "strata": counted.take(strata, "strata"),
     }
     rows = X if counted.are_all else _safe_indexing(X, counted.index)
-    splits = fitted.outcome.split(counted.number_splits(cv), fitted.X, None, random_state)
+    splits = fitted.outcome.split(
+        counted.number_splits(cv), fitted.X, None, random_state
+    )
     totals = _totals(_with_points(model, points), rows)
     again = _same_settings(model)
     left_out, auc, model_auc = _totals_left_out(
-        again, rows, np.asarray(y)[counted.index], fitted.outcome, totals, largest, splits, known
+        again,
+        rows,
+        np.asarray(y)[counted.index],
+        fitted.outcome,
+        totals,
+        largest,
+        splits,
+        known,
     )
     risk = _fit_risk(model, fitted, left_out)
     by_total = _risk_by_total(risk.known, left_out)
-    middle = [np.average(part, weights=weight) for part, weight in by_total.pop("totals")]
-    by_total["predicted"] = from_linear(risk.slope * np.array(middle) + risk.intercept, risk.link)
+    middle = [
+        np.average(part, weights=weight) for part, weight in by_total.pop("totals")
+    ]
+    by_total["predicted"] = from_linear(
+        risk.slope * np.array(middle) + risk.intercept, risk.link
+    )
     classes = [
         (fitted.names[j], name, int(worth))
         for j, one in points.items()
@@ -270,7 +294,8 @@ def whole_threshold(how: Mapping[str, Any], link: Link = "logit") -> float:
 class _Risk:
     """Risk of a total, the classes that it is of, and the attributes a model keeps of it.
 
-    ``score`` is the slope and the intercept with which a total is the score of the model.
+    ``score`` is the slope and the intercept with which a total is the score of the
+    model.
     """
 
     slope: float
@@ -298,7 +323,9 @@ def _fit_risk(model: Any, fitted: FittedList, left_out: Array) -> _Risk:
     return _Risk(hazards.slope, until, share, "cloglog", known, (1.0, 0.0), kept)
 
 
-def _round_effects(model: Any, fitted: FittedList, largest: int) -> dict[int, Steps | Levels]:
+def _round_effects(
+    model: Any, fitted: FittedList, largest: int
+) -> dict[int, Steps | Levels]:
     """Round the effects of a model to points, of the columns that are worth any."""
     weight = fitted.outcome.weight
     effects = {}
@@ -310,7 +337,9 @@ def _round_effects(model: Any, fitted: FittedList, largest: int) -> dict[int, St
             ends[j] = present.min(), present.max()
             continue
         effects[j] = one.effect(_numbers(fitted, j))
-        trimmed = quantiles(effects[j][:, None], weight, (_SHARE_BEYOND, 1.0 - _SHARE_BEYOND))
+        trimmed = quantiles(
+            effects[j][:, None], weight, (_SHARE_BEYOND, 1.0 - _SHARE_BEYOND)
+        )
         if trimmed[0] == trimmed[1]:  # a few rows alone have another value
             trimmed = quantiles(effects[j][:, None], weight, (0.0, 1.0))
         ends[j] = trimmed[0, 0], trimmed[1, 0]
@@ -340,11 +369,14 @@ def _classes(encoding: Any, values: Array, points: Array) -> Steps:
     changes = np.flatnonzero(np.diff(worth))
     whole = bool(np.all(known == np.floor(known)))
     cuts = [
-        round_between(*known[place : place + 2].tolist(), whole=whole) for place in changes.tolist()
+        round_between(*known[place : place + 2].tolist(), whole=whole)
+        for place in changes.tolist()
     ]
     coef = worth[np.append(0, changes + 1)].tolist()
     missing = encoding.missing
-    return Steps(tuple(cuts), missing, encoding.low, encoding.high, encoding.reads, tuple(coef))
+    return Steps(
+        tuple(cuts), missing, encoding.low, encoding.high, encoding.reads, tuple(coef)
+    )
 
 
 def round_between(low: float, high: float, *, whole: bool = False) -> float:
@@ -365,7 +397,9 @@ def round_between(low: float, high: float, *, whole: bool = False) -> float:
     return low
 
 
-def _with_points(model: Any, points: Mapping[int, Encoding], score: Any = (1.0, 0.0)) -> Any:
+def _with_points(
+    model: Any, points: Mapping[int, Encoding], score: Any = (1.0, 0.0)
+) -> Any:
     """Return a copy of a model whose score is so many times the total, plus a number."""
     slope, intercept = score
     other = copy(model)
@@ -391,7 +425,11 @@ def _same_settings(model: Any) -> Any:
     if hasattr(model, "coefficients_"):
         again.set_params(coefficients=model.coefficients_)
     return again.set_params(
-        ks=[model.k_], alphas=[model.alpha_], curves=model.curves_, verbose=0, rule="best"
+        ks=[model.k_],
+        alphas=[model.alpha_],
+        curves=model.curves_,
+        verbose=0,
+        rule="best",
     )
 
 
@@ -407,7 +445,8 @@ def _totals_left_out(
 ) -> tuple[Array, float, float]:
     """Totals of rows by points given without them, (n, rounds), and mean AUCs over the folds.
 
-    On the scale of the final totals. The second AUC is that of the models that are rounded.
+    On the scale of the final totals. The second AUC is that of the models that are
+    rounded.
     """
     middle, distance = outcome.scale(totals)
     times = np.zeros(totals.size, np.int64)
@@ -417,7 +456,9 @@ def _totals_left_out(
     for train, test in splits:
         own = outcome.take(train)
         again = clone(model)
-        if hasattr(again, "ks"):  # folds choose no more than a ridge of logistic coefficients
+        if hasattr(
+            again, "ks"
+        ):  # folds choose no more than a ridge of logistic coefficients
             again.set_params(cv=int(np.clip(own.informative, 2, FOLDS)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -425,10 +466,15 @@ def _totals_left_out(
         scores = np.zeros(test.size)
         if again.encodings_:
             of_train = {
-                name: None if of is None else np.asarray(of)[train] for name, of in known.items()
+                name: None if of is None else np.asarray(of)[train]
+                for name, of in known.items()
             }
-            part = FittedList.from_model(again, _safe_indexing(X, train), y[train], **of_train)
-            every = _totals(_with_points(again, _round_effects(again, part, largest)), X)
+            part = FittedList.from_model(
+                again, _safe_indexing(X, train), y[train], **of_train
+            )
+            every = _totals(
+                _with_points(again, _round_effects(again, part, largest)), X
+            )
             own_middle, own_distance = own.scale(every[train])
             scores = (every[test] - own_middle) / own_distance
             judged = outcome.take(test)
@@ -441,7 +487,11 @@ def _totals_left_out(
 
 
 def _as_model(
-    fitted: FittedList, model: Any, points: Mapping[int, Encoding], risk: _Risk, left_out: Array
+    fitted: FittedList,
+    model: Any,
+    points: Mapping[int, Encoding],
+    risk: _Risk,
+    left_out: Array,
 ) -> Any:
     """Return a copy of a model whose score is that of the points."""
     other = _with_points(model, points, risk.score)
@@ -471,7 +521,9 @@ def _risk_by_total(known: Binary, left_out: Array) -> dict[str, Any]:
     edges = np.unique(np.rint(np.quantile(totals, np.arange(0.1, 0.95, 0.1))) + 0.0)
     kept = [-np.inf]
     for edge in edges.tolist():
-        if totals.min() <= edge < totals.max() and np.any((totals > kept[-1]) & (totals <= edge)):
+        if totals.min() <= edge < totals.max() and np.any(
+            (totals > kept[-1]) & (totals <= edge)
+        ):
             kept.append(edge)
     up_to = np.array([*kept[1:], np.inf])
     cell = np.searchsorted(up_to[:-1], totals, "left")

@@ -37,22 +37,23 @@ def replacements(
 ) -> pd.DataFrame:
     """For each chosen column, the columns that can best take its place.
 
-    The objective after every exchange of a chosen column with another follows exactly from class
-    moments; the best exchanges are then cross-validated.
+    The objective after every exchange of a chosen column with another follows exactly
+    from class moments; the best exchanges are then cross-validated.
 
     Parameters
     ----------
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        Fitted. Columns that it excludes are no replacements. Columns that it must include, and
-        groups of several columns, stay as they are. Or a SparseConcordance or SparseConcordanceCV,
-        whose concordance is then in the place of the AUC.
+        Fitted. Columns that it excludes are no replacements. Columns that it must
+        include, and groups of several columns, stay as they are. Or a SparseConcordance
+        or SparseConcordanceCV, whose concordance is then in the place of the AUC.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)
     n_best : int, default=5
         Replacements for each column.
     cv : int, splitter or iterable, optional
-        As in scikit-learn. By default five stratified folds, repeated where rows are few.
+        As in scikit-learn. By default five stratified folds, repeated where rows are
+        few.
     random_state : int, RandomState instance or None, default=0
         Seed of the default folds.
     sample_weight : array-like of shape (n,), optional
@@ -65,20 +66,23 @@ def replacements(
     pandas.DataFrame
         A row for each chosen column and replacement, the best replacement first:
 
-        - ``column``, ``replacement``: names, or numbers if the model was fitted without names;
+        - ``column``, ``replacement``: names, or numbers if the model was fitted without
+          names;
         - ``correlation``: of the two;
         - ``objective_change``: of the loss with ridge, on all rows;
         - ``auc``: of the list with the replacement, the mean over the validation folds;
         - ``auc_change``: its difference from that of the list as it is;
         - ``standard_error``, ``low``, ``high``: of ``auc_change``, and its 95 % CI;
-        - ``verdict``: "worse" or "better" where the CI leaves out 0, else "rows cannot tell".
+        - ``verdict``: "worse" or "better" where the CI leaves out 0, else "rows cannot
+          tell".
 
     Notes
     -----
-    Every list is fitted to the training rows of each fold, with coefficients of the least loss with
-    ridge, also where the model's are logistic, and judged on its validation rows. The standard
-    error is DeLong's of the paired difference within the folds. List and replacements were chosen
-    on all rows, the list as the best of all: so its replacements look a little worse than they are.
+    Every list is fitted to the training rows of each fold, with coefficients of the
+    least loss with ridge, also where the model's are logistic, and judged on its
+    validation rows. The standard error is DeLong's of the paired difference within the
+    folds. List and replacements were chosen on all rows, the list as the best of all:
+    so its replacements look a little worse than they are.
 
     Examples
     --------
@@ -89,23 +93,31 @@ def replacements(
     (6, True)
     """
     check_scalar(n_best, "n_best", Integral, min_val=1)
-    fitted = FittedList.from_model(model, X, y, sample_weight=sample_weight, strata=strata)
+    fitted = FittedList.from_model(
+        model, X, y, sample_weight=sample_weight, strata=strata
+    )
     splits = fitted.outcome.split(cv, fitted.X, None, random_state)
     return best_replacements(fitted, n_best, splits)
 
 
 def best_replacements(
-    fitted: FittedList, n_best: int, splits: list[Split], origins: npt.NDArray[Any] | None = None
+    fitted: FittedList,
+    n_best: int,
+    splits: list[Split],
+    origins: npt.NDArray[Any] | None = None,
 ) -> pd.DataFrame:
     """Find replacements for a checked list, rows and folds; see :func:`replacements`.
 
-    Columns of the same label in ``origins`` are had together or not at all, and so no replacements.
+    Columns of the same label in ``origins`` are had together or not at all, and so no
+    replacements.
     """
     import pandas as pd
 
     support = fitted.support
     found = _find_exchanges(fitted, n_best, origins)
-    leaving = support[[place for place, _ in found.pairs]] if found.pairs else support[:0]
+    leaving = (
+        support[[place for place, _ in found.pairs]] if found.pairs else support[:0]
+    )
     joining = np.array([j for _, j in found.pairs], np.int64)
     # Of a curve its numbers, of a text its first level.
     used = np.unique(np.concatenate(found.lists))
@@ -113,7 +125,9 @@ def best_replacements(
     aucs, variances = judge_lists(fitted, found.lists, splits)
     change = (aucs[:, 1:] - aucs[:, :1]).mean(axis=0)
     # Repeats validate the same rows again, and tell no more.
-    repeats = SplitPlan.from_splits(splits, fitted.outcome.positive.size, None).n_repeats
+    repeats = SplitPlan.from_splits(
+        splits, fitted.outcome.positive.size, None
+    ).n_repeats
     error = np.sqrt(variances.mean(axis=0) / max(1.0, len(splits) / repeats))
     low = change - _NORMAL * error
     high = change + _NORMAL * error
@@ -139,7 +153,9 @@ def best_replacements(
 class _Exchanges(NamedTuple):
     """The best exchanges of the columns of a list."""
 
-    pairs: list[tuple[int, int]]  # place of the column that leaves, and the column that joins
+    pairs: list[
+        tuple[int, int]
+    ]  # place of the column that leaves, and the column that joins
     changes: Array  # of the objective
     lists: list[Indices]  # the list itself, and after each exchange
 
@@ -161,7 +177,9 @@ def _find_exchanges(
         if np.isfinite(after[place, j])
     ]
     lists = [support, *(np.append(np.delete(support, place), j) for place, j in pairs)]
-    return _Exchanges(pairs, np.array([after[pair] - objective for pair in pairs]), lists)
+    return _Exchanges(
+        pairs, np.array([after[pair] - objective for pair in pairs]), lists
+    )
 
 
 def judge_lists(
@@ -169,7 +187,8 @@ def judge_lists(
 ) -> tuple[Array, Array]:
     """Judge lists on the validation rows of splits, with coefficients of the training rows.
 
-    Returns AUCs, (n_splits, n_lists), and variances of their changes from the first list.
+    Returns AUCs, (n_splits, n_lists), and variances of their changes from the first
+    list.
     """
     lists = [fitted.in_basis(one) for one in lists]
     used = np.unique(np.concatenate(lists))
@@ -191,6 +210,7 @@ def judge_lists(
         outcome = fitted.outcome.take(test)
         aucs[number] = [outcome.score(score) for score in scores.T]
         variances[number] = [
-            outcome.difference_variance(score, scores[:, 0]) for score in scores[:, 1:].T
+            outcome.difference_variance(score, scores[:, 0])
+            for score in scores[:, 1:].T
         ]
     return aucs, variances

@@ -52,7 +52,8 @@ class StabilityResult:
     columns : ndarray of shape (m,)
         Columns chosen at least once at any of these sizes, ascending.
     path : ndarray of shape (n_ks, m)
-        Frequency of each of ``columns`` when ``ks[i]`` columns are chosen; all others have 0.
+        Frequency of each of ``columns`` when ``ks[i]`` columns are chosen; all others
+        have 0.
     feature_names : ndarray of shape (d,), optional
         Names of all columns, if X had any.
     """
@@ -68,9 +69,15 @@ class StabilityResult:
     feature_names: npt.NDArray[Any] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        names = np.arange(self.frequency.size) if self.feature_names is None else self.feature_names
+        names = (
+            np.arange(self.frequency.size)
+            if self.feature_names is None
+            else self.feature_names
+        )
         often = np.argsort(-self.frequency, kind="stable")[: min(5, self.k)]
-        shown = ", ".join(f"{names[j]!s} {self.frequency[j]:.0%}" for j in often.tolist())
+        shown = ", ".join(
+            f"{names[j]!s} {self.frequency[j]:.0%}" for j in often.tolist()
+        )
         return (
             f"StabilityResult: {self.k} of {self.frequency.size} columns chosen from each of "
             f"{2 * self.n_pairs} halves; most often {shown}"
@@ -86,15 +93,17 @@ class StabilityResult:
     def error_bound(self, threshold: float = 0.6, *, r_concave: bool = False) -> float:
         """Bound the expected number of columns that ``selected(threshold)`` holds by chance.
 
-        By chance means: a column whose probability of being chosen from half of the rows is at most
-        q/p, that of a draw of q among p, where q = ``k`` − ``n_forced`` and p = ``n_free``.
+        By chance means: a column whose probability of being chosen from half of the
+        rows is at most q/p, that of a draw of q among p, where q = ``k`` − ``n_forced``
+        and p = ``n_free``.
 
         Parameters
         ----------
         threshold : float, default=0.6
             τ, above 1/2 and at most 1.
         r_concave : bool, default=False
-            Assume a shape of the distribution of the frequencies; the bound is then much lower.
+            Assume a shape of the distribution of the frequencies; the bound is then
+            much lower.
 
         Returns
         -------
@@ -103,24 +112,29 @@ class StabilityResult:
 
         Notes
         -----
-        Without assumptions the bound is q² / ((2τ − 1) p), the worst case of Shah and Samworth
-        (2013, theorem 1) for columns of probability q/p at most. It needs rows that are
-        independent and alike within each class, and nothing of the method or the columns. The same
-        number is Meinshausen and Bühlmann's (2010) for *all* columns without signal, who must
-        assume besides that those are exchangeable and that the method does no worse than guessing.
+        Without assumptions the bound is q² / ((2τ − 1) p), the worst case of Shah and
+        Samworth (2013, theorem 1) for columns of probability q/p at most. It needs rows
+        that are independent and alike within each class, and nothing of the method or
+        the columns. The same number is Meinshausen and Bühlmann's (2010) for *all*
+        columns without signal, who must assume besides that those are exchangeable and
+        that the method does no worse than guessing.
 
-        The bound with ``r_concave=True`` is Shah and Samworth's equation 8. It assumes that, for
-        columns of low probability, the simultaneous share has a −1/2-concave distribution and the
-        frequency a −1/4-concave one: they fall away from a single peak no more slowly than a power.
-        The authors find this in every example they try; it is not a theorem.
+        The bound with ``r_concave=True`` is Shah and Samworth's equation 8. It assumes
+        that, for columns of low probability, the simultaneous share has a −1/2-concave
+        distribution and the frequency a −1/4-concave one: they fall away from a single
+        peak no more slowly than a power. The authors find this in every example they
+        try; it is not a theorem.
 
         No bound exceeds q/τ: more columns than that cannot reach the threshold.
         """
         if not 0.5 < threshold <= 1.0:
-            raise InputError(f"threshold must lie in (1/2, 1] for a bound, got {threshold}")
+            raise InputError(
+                f"threshold must lie in (1/2, 1] for a bound, got {threshold}"
+            )
         halves = 2 * self.n_pairs
-        # Halves are counted, so the threshold acts as the next whole number of them, and that is
-        # more than one half. What is taken off is rounding: 0.55 · 100 comes out above 55.
+        # Halves are counted, so the threshold acts as the next whole number of them,
+        # and that is more than one half. What is taken off is rounding: 0.55 · 100
+        # comes out above 55.
         least = max(ceil(halves * threshold - 1e-9), self.n_pairs + 1)
         tau = least / halves
         q = self.k - self.n_forced
@@ -153,19 +167,20 @@ def stability_selection(
     """Count how often each column is among the best k of half of the rows.
 
     The rows are split ``n_pairs`` times into two halves, within each class, and
-    :class:`~sparseauc.SparseAUCClassifier` chooses the best 1 … k columns from each half. This is
-    the complementary pairs stability selection of Shah and Samworth (2013).
+    :class:`~sparseauc.SparseAUCClassifier` chooses the best 1 … k columns from each
+    half. This is the complementary pairs stability selection of Shah and Samworth
+    (2013).
 
     Parameters
     ----------
     X : array-like or CSR of shape (n, d)
         Not copied if it is a float array or CSR.
     y : array-like of shape (n,)
-        Binary labels; the one that sorts last is positive. Or event and time of each row, as
-        :class:`~sparseauc.SparseConcordance` takes them.
+        Binary labels; the one that sorts last is positive. Or event and time of each
+        row, as :class:`~sparseauc.SparseConcordance` takes them.
     k : int
-        Columns chosen in each half. Take more than you need, and select by the threshold; but the
-        error bound grows as k².
+        Columns chosen in each half. Take more than you need, and select by the
+        threshold; but the error bound grows as k².
     alpha : float, default=1.0
         Ridge, on the standardised scale.
     n_pairs : int, default=50
@@ -175,8 +190,9 @@ def stability_selection(
     sample_weight : array-like of shape (n,), optional
         Weights of the rows. Rows of weight zero are left out before the rest is split.
     strata : array-like of shape (n,), optional
-        Site, batch, donor or matched set of each row: only pairs of one stratum count. Strata are
-        halved; where most have a single row of a class, as matched sets do, they stay whole.
+        Site, batch, donor or matched set of each row: only pairs of one stratum count.
+        Strata are halved; where most have a single row of a class, as matched sets do,
+        they stay whole.
     stratum_weights : {"pairs", "equal"}, default="pairs"
         Weight of each stratum: its number of pairs, or the same for all.
     random_state : int, RandomState or None
@@ -192,9 +208,9 @@ def stability_selection(
 
     Notes
     -----
-    Both halves hold ⌊n₊/2⌋ positives and ⌊n₋/2⌋ negatives: the error bound needs halves that are
-    independent and identically distributed. It does not hold if related rows, such as visits of one
-    patient, are split between halves.
+    Both halves hold ⌊n₊/2⌋ positives and ⌊n₋/2⌋ negatives: the error bound needs halves
+    that are independent and identically distributed. It does not hold if related rows,
+    such as visits of one patient, are split between halves.
 
     Examples
     --------
@@ -219,7 +235,9 @@ def stability_selection(
     d = X.shape[1]
     check_lengths(np.array([k]), d, restrictions)
     if n_fixed == k:
-        raise InputError(f"always_include names {k} columns, which leaves none of k={k} to choose")
+        raise InputError(
+            f"always_include names {k} columns, which leaves none of k={k} to choose"
+        )
     _check_halves(outcome.positive, getattr(model, "classes_", None))
     table = basis_of(X, units)
     columns_of_basis = np.arange(d) if units is None else units.columns
@@ -228,7 +246,9 @@ def stability_selection(
     cells = [members for _, members in rows_by_number(cell)]
 
     ks = np.arange(max(1, n_fixed), k + 1)
-    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_pairs)
+    seeds = check_random_state(random_state).randint(
+        np.iinfo(np.int32).max, size=n_pairs
+    )
     run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     step = count_steps(progress, "Stability selection", n_pairs)
     counts = np.zeros((ks.size, d), np.int64)
@@ -236,7 +256,10 @@ def stability_selection(
         delayed(_supports_of_pair)(
             table,
             outcome,
-            [np.flatnonzero(np.isin(halved, half)) for half in complementary_halves(cells, seed)],
+            [
+                np.flatnonzero(np.isin(halved, half))
+                for half in complementary_halves(cells, seed)
+            ],
             ks,
             float(alpha),
             of_basis,
@@ -271,14 +294,16 @@ def _check_halves(positive: Mask, classes: npt.NDArray[Any] | None) -> None:
     for name, side in zip(names, (~positive, positive), strict=True):
         size = np.count_nonzero(side)
         if size == 1 or (size == 0 and name != "censored"):
-            raise InputError(f"class {name!r} has a single row: each half needs one of its own")
+            raise InputError(
+                f"class {name!r} has a single row: each half needs one of its own"
+            )
 
 
 def _units_to_halve(positive: Mask, strata: Strata | None) -> tuple[Indices, Indices]:
     """Return the unit of each row, and the cell of each unit, of which halves have equal numbers.
 
-    Units are rows, within each class of a stratum; or strata, where most have a single row of a
-    class. Those of cell −1 are in neither half.
+    Units are rows, within each class of a stratum; or strata, where most have a single
+    row of a class. Those of cell −1 are in neither half.
     """
     every = np.arange(positive.size)
     if strata is None:
@@ -289,7 +314,9 @@ def _units_to_halve(positive: Mask, strata: Strata | None) -> tuple[Indices, Ind
     return every, np.where(strata.code >= 0, 2 * strata.code + positive, -1)
 
 
-def complementary_halves(cells: list[npt.NDArray[np.intp]], seed: int) -> tuple[Indices, Indices]:
+def complementary_halves(
+    cells: list[npt.NDArray[np.intp]], seed: int
+) -> tuple[Indices, Indices]:
     """Two disjoint sets of rows with the same number of each cell, at random."""
     rng = np.random.default_rng(seed)
     first = []
@@ -313,7 +340,9 @@ def _supports_of_pair(
 ) -> list[list[Indices]]:
     """Columns chosen from each half, for every k, given which each column of X belongs to."""
     if restrictions.budgets is not None:
-        restrictions = replace(restrictions, budgets=restrictions.budgets.repeat(ks.size))
+        restrictions = replace(
+            restrictions, budgets=restrictions.budgets.repeat(ks.size)
+        )
     supports = []
     for rows in halves:
         # Weights of zero leave rows out without a copy of X.
@@ -327,9 +356,10 @@ def _supports_of_pair(
 
 def _r_concave_tail(mean: float, least: int, top: int, r: float) -> float:
     """Largest P(N ≥ least) of an r-concave N on 0 … top with this mean; r < 0."""
-    # A distribution f is r-concave when f^r is convex. The largest tail is that of a power cut off,
-    # f(i) ∝ (a + i)^(1/r) for i ≤ c, with what it lacks of the mean as an atom at c + 1 (Shah and
-    # Samworth 2013, appendix); what remains is to search over c and a. They are kept as log a.
+    # A distribution f is r-concave when f^r is convex. The largest tail is that of a
+    # power cut off, f(i) ∝ (a + i)^(1/r) for i ≤ c, with what it lacks of the mean as
+    # an atom at c + 1 (Shah and Samworth 2013, appendix); what remains is to search
+    # over c and a. They are kept as log a.
     count = np.arange(top + 1.0)
     # Below twice the mean the largest tail is of another form; one is always a bound.
     shortest = ceil(2.0 * mean) + 1
@@ -348,13 +378,18 @@ def _r_concave_tail(mean: float, least: int, top: int, r: float) -> float:
     def below(log_a: float, cut: int) -> float:
         # P(N < least); the atom at cut + 1 makes up the mean.
         f = power(log_a, cut)
-        return (cut + 1 - mean) * float(f[:least].sum() / (f @ (cut + 1 - count[: cut + 1])))
+        return (cut + 1 - mean) * float(
+            f[:least].sum() / (f @ (cut + 1 - count[: cut + 1]))
+        )
 
-    # Without an atom at either end: at c + 1 it has grown to the power's own value there.
+    # Without an atom at either end: at c + 1 it has grown to the power's own value
+    # there.
     cuts = range(max(shortest, least - 1), top + 1)
     ends = [brentq(excess, -100.0, 50.0, args=(cut,)) for cut in cuts]
     smallest = min(below(end, cut) for end, cut in zip(ends, cuts, strict=True))
     for cut, high, low in zip(cuts, ends, ends[1:], strict=False):
-        inside = minimize_scalar(below, bounds=(low, high), args=(cut,), method="bounded")
+        inside = minimize_scalar(
+            below, bounds=(low, high), args=(cut,), method="bounded"
+        )
         smallest = min(smallest, float(inside.fun))
     return 1.0 - smallest

@@ -44,7 +44,8 @@ def column_table(
     stability : StabilityResult, optional
         For the selection frequencies.
     strata : ndarray of shape (n,), optional
-        Those that the model was fitted with: AUCs and standard deviations are then within them.
+        Those that the model was fitted with: AUCs and standard deviations are then
+        within them.
 
     Returns
     -------
@@ -53,28 +54,30 @@ def column_table(
 
         - ``rank``: 1 for the largest ``standardised``, by absolute value;
         - ``column``: its name, or its index if the model was fitted without names;
-        - ``coefficient``: per unit of the column; of a curve its mean slope, of a text the range
-          of its effects;
-        - ``standardised``: per standard deviation of the column; of a curve or a text the standard
-          deviation of its effect;
+        - ``coefficient``: per unit of the column; of a curve its mean slope, of a text
+          the range of its effects;
+        - ``standardised``: per standard deviation of the column; of a curve or a text
+          the standard deviation of its effect;
         - ``effect``: of a model with curves or texts, what each column counts;
-        - ``odds_ratio`` and ``odds_ratio_per_sd``: of a model in log odds, factor of the odds for
-          each unit, NaN of curves and texts, and for each standard deviation. Of a model of times
-          to event, ``hazard_ratio`` and ``hazard_ratio_per_sd``;
-        - ``auc``: of the column alone, in its better direction, so at least 0.5; for times to
-          event, Harrell's C;
-        - ``direction``: "+" if positives have larger values, or rows with an earlier event, "-" if
-          smaller, "" if neither, and of texts;
+        - ``odds_ratio`` and ``odds_ratio_per_sd``: of a model in log odds, factor of
+          the odds for each unit, NaN of curves and texts, and for each standard
+          deviation. Of a model of times to event, ``hazard_ratio`` and
+          ``hazard_ratio_per_sd``;
+        - ``auc``: of the column alone, in its better direction, so at least 0.5; for
+          times to event, Harrell's C;
+        - ``direction``: "+" if positives have larger values, or rows with an earlier
+          event, "-" if smaller, "" if neither, and of texts;
         - ``cost``: of a model with costs or a budget; of columns that are paid for
           together, that of the first;
-        - ``sign`` and ``family``: of a model with limits on signs or families, "" for none;
+        - ``sign`` and ``family``: of a model with limits on signs or families, "" for
+          none;
         - ``points``: of a model of :func:`~sparseauc.selection.point_score`, the most;
         - ``frequency``: if ``stability`` is given, share of the halves that chose it.
 
     Notes
     -----
-    A column whose coefficient and direction differ in sign cancels noise that it shares with
-    others.
+    A column whose coefficient and direction differ in sign cancels noise that it shares
+    with others.
 
     Examples
     --------
@@ -103,7 +106,9 @@ def column_table(
     deviations = np.array([value.std() for value in values])
     lines = np.array([isinstance(one, Line) for one in encodings], np.bool_)
     if strata is not None:
-        deviations = np.where(lines, np.asarray(model.scale_, np.float64)[chosen], deviations)
+        deviations = np.where(
+            lines, np.asarray(model.scale_, np.float64)[chosen], deviations
+        )
 
     def area(value: Array) -> float:
         within = outcome.interval_within(value, strata)
@@ -147,10 +152,14 @@ def column_table(
 def _as_counted(encoding: Encoding, values: Array) -> Array:
     """Return a column of numbers with missing ones replaced, and the effects of any other."""
     basis = encoding.basis(values)
-    return basis[:, 0] if isinstance(encoding, Line) else basis @ np.array(encoding.coef)
+    return (
+        basis[:, 0] if isinstance(encoding, Line) else basis @ np.array(encoding.coef)
+    )
 
 
-def _ratios(model: Any, chosen: Indices, standardised: Array, lines: Mask) -> dict[str, Any]:
+def _ratios(
+    model: Any, chosen: Indices, standardised: Array, lines: Mask
+) -> dict[str, Any]:
     """Odds or hazard ratios of the chosen columns by heading; none of other scores."""
     hazards = getattr(model, "hazards_", None)
     if not hasattr(model, "platt_") and (hazards is None or hazards.slope == 0):
@@ -163,7 +172,9 @@ def _ratios(model: Any, chosen: Indices, standardised: Array, lines: Mask) -> di
         return {name: per_unit, f"{name}_per_sd": np.exp(slope * standardised)}
 
 
-def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices) -> None:
+def _add_limits(
+    table: pd.DataFrame, model: Any, chosen: Indices, order: Indices
+) -> None:
     """Add signs, families and costs of the chosen columns, which are listed in an order."""
     d = model.coef_.shape[1]
     limits = getattr(model, "limits", None) or Limits()
@@ -173,7 +184,9 @@ def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices
         table["sign"] = [{1: "+", -1: "-"}.get(signs[j], "") for j in chosen.tolist()]
     if limits.families is not None:
         labels = limits.labels("families", d, known)
-        table["family"] = ["" if labels[j] is None else labels[j] for j in chosen.tolist()]
+        table["family"] = [
+            "" if labels[j] is None else labels[j] for j in chosen.tolist()
+        ]
     if hasattr(model, "cost_"):
         table["cost"] = 0.0
         for place, column in enumerate(chosen[order].tolist()):
@@ -182,7 +195,9 @@ def _add_limits(table: pd.DataFrame, model: Any, chosen: Indices, order: Indices
             )
 
 
-def near_copies(X: Any, chosen: Sequence[int], least: float = 0.9) -> list[list[tuple[int, float]]]:
+def near_copies(
+    X: Any, chosen: Sequence[int], least: float = 0.9
+) -> list[list[tuple[int, float]]]:
     """Columns highly correlated with each chosen one, and the correlation, the strongest first.
 
     Of many rows a hundred to a thousand are looked at, spread evenly.
@@ -208,6 +223,8 @@ def _standardised(X: Any) -> Array:
     centred = dense - dense.mean(axis=0)
     lengths = np.linalg.norm(centred, axis=0)
     # What rounding leaves of a constant column is no variation.
-    constant = lengths <= 1e-12 * (1 + np.abs(dense).max(axis=0, initial=0)) * np.sqrt(len(dense))
+    constant = lengths <= 1e-12 * (1 + np.abs(dense).max(axis=0, initial=0)) * np.sqrt(
+        len(dense)
+    )
     unit: Array = np.where(constant, 0.0, centred / np.where(constant, 1.0, lengths))
     return unit

@@ -2,23 +2,27 @@
 
     minimise c + 2 w·δ + wᵀPw   subject to   ‖w‖₀ ≤ k,        P positive definite
 
-Take a diagonal D > 0 out of P so that Q = P − D is still positive semidefinite. A convex function
-lies above its tangents: wᵀQw ≥ 2 w·Qp − pᵀQp for every p. What remains is separable in w, and
-minimising it over any k columns gives, with t_j = (δ + Qp)_j² / D_j,
+Take a diagonal D > 0 out of P so that Q = P − D is still positive semidefinite. A
+convex function lies above its tangents: wᵀQw ≥ 2 w·Qp − pᵀQp for every p. What remains
+is separable in w, and minimising it over any k columns gives, with t_j = (δ + Qp)_j² /
+D_j,
 
-    minimum ≥ B(p) = c − pᵀQp − (sum of the k largest t_j)        for every p and every such D.
+    minimum ≥ B(p) = c − pᵀQp − (sum of the k largest t_j)        for every p and every
+    such D.
 
-No convergence is needed for the bound to be true, only for it to be tight. B is concave, and its
-maximum is the minimum of the perspective relaxation
+No convergence is needed for the bound to be true, only for it to be tight. B is
+concave, and its maximum is the minimum of the perspective relaxation
 
     c + 2 w·δ + wᵀQw + Σ D_j w_j²/z_j,      0 ≤ z ≤ 1,  Σ z_j ≤ k,
 
-in which D, larger where z is fractional, makes a fraction of a column cost more than its share. It
-is minimised by accelerated proximal gradients; the w of each iterate serves as p. D is improved in
-turn (`_reweigh`): columns with z = 0 or 1 need less of it than they have, those between can use it.
+in which D, larger where z is fractional, makes a fraction of a column cost more than
+its share. It is minimised by accelerated proximal gradients; the w of each iterate
+serves as p. D is improved in turn (`_reweigh`): columns with z = 0 or 1 need less of it
+than they have, those between can use it.
 
-Rounding is allowed for: Q ⪰ 0 is proved by a Cholesky factorisation that leaves a margin (Rump,
-*Verification of positive definiteness*, BIT 46, 2006), and B is evaluated with bounds on its error.
+Rounding is allowed for: Q ⪰ 0 is proved by a Cholesky factorisation that leaves a
+margin (Rump, *Verification of positive definiteness*, BIT 46, 2006), and B is evaluated
+with bounds on its error.
 """
 
 from typing import NamedTuple
@@ -33,7 +37,8 @@ EPS = float(np.finfo(np.float64).eps)
 # Rounds of improving D, and the share of the gap one must close for another to follow.
 _ROUNDS = 3
 _WORTHWHILE = 0.02
-# A column at z = 0 or 1 keeps this much more of D than holds it there now, as the others move…
+# A column at z = 0 or 1 keeps this much more of D than holds it there now, as the
+# others move…
 _SLACK = 1.2
 # …and never less than this share of what it has.
 _LEAST = 0.02
@@ -46,8 +51,9 @@ _HOPELESS = 0.005
 class Relaxed(NamedTuple):
     """A bound and the point that proves it.
 
-    ``bound + (k-th largest) − t_j`` holds for supports with a column j that is not among the k
-    largest terms, ``bound + t_j − (k + 1-st largest)`` for supports without one that is.
+    ``bound + (k-th largest) − t_j`` holds for supports with a column j that is not
+    among the k largest terms, ``bound + t_j − (k + 1-st largest)`` for supports without
+    one that is.
     """
 
     bound: float
@@ -66,7 +72,8 @@ def _spread_shares(slope, offset, k, z):  # type: ignore[no-untyped-def]
         if slope[j] > 0.0:
             high = max(high, (1.0 + offset[j]) / slope[j])
     s = high
-    # Newton's method on a piecewise linear function, halving where it leaves the bracket.
+    # Newton's method on a piecewise linear function, halving where it leaves the
+    # bracket.
     for _ in range(100):
         total = 0.0
         rise = 0.0
@@ -127,8 +134,8 @@ def ascend(  # type: ignore[no-untyped-def]
 ):
     """Minimise the perspective relaxation; return the p with the largest B met, and its z.
 
-    Stops at ``target``, when relaxation and bound differ by ``tol`` of the bound, and when what is
-    left to gain is next to nothing of what ``target`` would take.
+    Stops at ``target``, when relaxation and bound differ by ``tol`` of the bound, and
+    when what is left to gain is next to nothing of what ``target`` would take.
     """
     m = start.size
     p = start.copy()
@@ -172,7 +179,8 @@ def ascend(  # type: ignore[no-untyped-def]
         old[:] = p
         q_old[:] = qp
         while True:
-            # Proximal step: w_j = v_j z_j / (z_j + 2 s D_j), with v the gradient step of length s.
+            # Proximal step: w_j = v_j z_j / (z_j + 2 s D_j), with v the gradient step
+            # of length s.
             step = 0.5 / curvature
             for j in range(m):
                 new[j] = y[j] - 2.0 * step * (delta[j] + q_y[j])
@@ -207,14 +215,15 @@ def ascend(  # type: ignore[no-untyped-def]
 def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore[no-untyped-def]
     """Write all supports that lower 2 w·δ + wᵀPw by more than ``gain``, or only the best of them.
 
-    Depth first, columns ascending: each choice is eliminated from those after it, and the last one
-    needs only the diagonal of what is left.
+    Depth first, columns ascending: each choice is eliminated from those after it, and
+    the last one needs only the diagonal of what is left.
 
     Parameters
     ----------
     P, delta : ndarrays of shape (m, m) and (m,)
     floor : ndarray of shape (m,)
-        Supports with a column of which those before it leave no more than this are left out.
+        Supports with a column of which those before it leave no more than this are left
+        out.
     gain : float
     found : int64 ndarray of shape (most, k)
         Takes the supports; the first row alone where the best is wanted.
@@ -278,7 +287,9 @@ def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore
             base = 0.0 if alone else before
             if q <= floor[i]:
                 complete = False
-            elif left * left > (gain - base) * q:  # base + left²/q > gain, without dividing
+            elif (
+                left * left > (gain - base) * q
+            ):  # base + left²/q > gain, without dividing
                 if best_only:
                     gain = base + left * left / q
                     count = 0
@@ -291,7 +302,13 @@ def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore
 
 
 def prove(
-    rows: Array, at: Indices, coef: Array, D: Array, delta: Array, constant: float, k: int
+    rows: Array,
+    at: Indices,
+    coef: Array,
+    D: Array,
+    delta: Array,
+    constant: float,
+    k: int,
 ) -> tuple[float, Array]:
     """B and t at the p with coefficients ``coef`` at ``at``, whose rows of Q are given.
 
@@ -322,11 +339,12 @@ def cholesky(matrix: Array) -> Array | None:
 def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: Array) -> Array | None:
     """Find a D with more of it where z is fractional, proved to leave P − D ⪰ 0; None if none.
 
-    With θ the k-th largest term, a column stays at z = 0 with the share t_j/θ of its D_j, and at
-    z = 1 with the share θ/t_j. What these give up serves the others, F: P − D ⪰ 0 if and only if
-    D_F ⪯ S, the Schur complement of the columns outside F. D_F is made proportional to the root of
-    1/(S⁻¹)_jj, the part of j that the others do not explain: spread evenly, one pair of dependent
-    columns would leave nothing to all the rest.
+    With θ the k-th largest term, a column stays at z = 0 with the share t_j/θ of its
+    D_j, and at z = 1 with the share θ/t_j. What these give up serves the others, F: P −
+    D ⪰ 0 if and only if D_F ⪯ S, the Schur complement of the columns outside F. D_F is
+    made proportional to the root of 1/(S⁻¹)_jj, the part of j that the others do not
+    explain: spread evenly, one pair of dependent columns would leave nothing to all the
+    rest.
     """
     terms = relaxed.terms
     z = relaxed.shares
@@ -361,10 +379,14 @@ def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: Array) -> Array | None:
     weight = np.einsum("ij,ij->j", inverse, inverse) ** -0.5
     root = np.sqrt(weight)
     least = scipy.linalg.eigh(
-        S / np.outer(root, root), eigvals_only=True, subset_by_index=[0, 0], check_finite=False
+        S / np.outer(root, root),
+        eigvals_only=True,
+        subset_by_index=[0, 0],
+        check_finite=False,
     )[0]
     D[inside] = (1.0 - 1e-6) * least * weight
-    # The last block of a Cholesky factorisation of P − D − margin, whose first is above.
+    # The last block of a Cholesky factorisation of P − D − margin, whose first is
+    # above.
     S.flat[:: inside.size + 1] -= D[inside]
     return D if least > 0 and cholesky(S) is not None else None
 
@@ -384,10 +406,11 @@ def relax(
 ) -> Relaxed:
     """Bound c + 2 w·δ + wᵀPw from below over all w with at most k < m non-zeros.
 
-    ``start`` is the first p, such as the minimiser of a similar problem, and ``diagonal`` the first
-    D, known to leave P − D ⪰ 0. Rounding may do no more to P than to add or take away the diagonal
-    ``margin``. A bound as large as ``target`` is enough, and one that falls short of the
-    relaxation's minimum by a share ``tol``; each D is given ``max_iterations`` steps.
+    ``start`` is the first p, such as the minimiser of a similar problem, and
+    ``diagonal`` the first D, known to leave P − D ⪰ 0. Rounding may do no more to P
+    than to add or take away the diagonal ``margin``. A bound as large as ``target`` is
+    enough, and one that falls short of the relaxation's minimum by a share ``tol``;
+    each D is given ``max_iterations`` steps.
     """
 
     def with_diagonal(D: Array, start: Array) -> Relaxed:

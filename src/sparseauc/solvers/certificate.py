@@ -1,43 +1,50 @@
 """Bounds on how far a support is from the best k columns, and a search that leaves nothing open.
 
-    V = minimum of F(w) + alpha‖w‖²   subject to   ‖w‖₀ ≤ k,       F(w) = 1 + 2 w·δ + wᵀHw
+    V = minimum of F(w) + alpha‖w‖²   subject to   ‖w‖₀ ≤ k,       F(w) = 1 + 2 w·δ +
+    wᵀHw
 
-Exchanges give a w, hence a number V cannot exceed. Here are numbers V cannot fall below, from the
-perspective relaxation (`_perspective.py` derives them), and what follows from them:
+Exchanges give a w, hence a number V cannot exceed. Here are numbers V cannot fall
+below, from the perspective relaxation (`_perspective.py` derives them), and what
+follows from them:
 
-*Elimination.* Columns A that every support must have are minimised out, exactly: of P = H + alpha I
-they leave a constant, a vector and the Schur complement of P_AA on the rest, and k − |A| for k.
+*Elimination.* Columns A that every support must have are minimised out, exactly: of P =
+H + alpha I they leave a constant, a vector and the Schur complement of P_AA on the
+rest, and k − |A| for k.
 
-*Screening.* The point that proves a bound for all supports proves one for all supports with a given
-column, and one for all without. Where these reach the value of a known solution, the column is out,
-or in. Fewer columns leave more of P's diagonal to the relaxation, hence a better bound, and so on.
+*Screening.* The point that proves a bound for all supports proves one for all supports
+with a given column, and one for all without. Where these reach the value of a known
+solution, the column is out, or in. Fewer columns leave more of P's diagonal to the
+relaxation, hence a better bound, and so on.
 
-*Branching.* What is still open is split on the column that the relaxation decides least; the part
-with the lowest bound is taken up first. Parts with few supports are enumerated.
+*Branching.* What is still open is split on the column that the relaxation decides
+least; the part with the lowest bound is taken up first. Parts with few supports are
+enumerated.
 
-*Restrictions.* The bound takes the k largest of some terms t_j off a constant. With costs c_j and
-a budget B, what k columns take off is at most
+*Restrictions.* The bound takes the k largest of some terms t_j off a constant. With
+costs c_j and a budget B, what k columns take off is at most
 
     μB + the k largest of (t_j − μ c_j)⁺        for every μ ≥ 0.
 
-Columns that families or the budget no longer let join leave a part; the last list of a part is
-minimised with its signs. So a search that ends has found the best feasible list.
+Columns that families or the budget no longer let join leave a part; the last list of a
+part is minimised with its signs. So a search that ends has found the best feasible
+list.
 
-The ridge carries the relaxation. On 1000 columns and as many rows, alpha = 10 closes in tenths of a
-second; alpha = 1 leaves 1 to 10 %, which branching closes in seconds, minutes or not at all;
-alpha = 0.1 leaves 30 to 60 % (benchmarks/certificate.py). With alpha = 0 and fewer rows than
-columns the bound is the unconstrained minimum, 0: some w ranks all pairs perfectly. A few dozen
-columns close with any alpha.
+The ridge carries the relaxation. On 1000 columns and as many rows, alpha = 10 closes in
+tenths of a second; alpha = 1 leaves 1 to 10 %, which branching closes in seconds,
+minutes or not at all; alpha = 0.1 leaves 30 to 60 % (benchmarks/certificate.py). With
+alpha = 0 and fewer rows than columns the bound is the unconstrained minimum, 0: some w
+ranks all pairs perfectly. A few dozen columns close with any alpha.
 
-*Rounding.* δ and H as computed are off by at most unit·m_j and unit·m_i m_j (``Moments.rounding``),
-and so, with a unit for the number of columns, is every elimination and Cholesky factorisation:
-each is exact for a matrix that close to the one it was given. A matrix E with |E_ij| ≤ unit·m_i m_j
-lies between ± the diagonal r with r_j = unit·m_j·Σm, as diagonally dominant matrices are definite;
-and 2|w_j|·unit·m_j ≤ r_j w_j² + unit·m_j/Σm. So a few r taken from the diagonal of P, and a few
-units from the constant, turn what is computed into a bound on the exact minimum, for coefficients
-of any length. Where this leaves P indefinite, as with columns that are nearly copies of each other
-and alpha = 0, nothing is proved of the supports in question but that a mean of squares is not
-negative.
+*Rounding.* δ and H as computed are off by at most unit·m_j and unit·m_i m_j
+(``Moments.rounding``), and so, with a unit for the number of columns, is every
+elimination and Cholesky factorisation: each is exact for a matrix that close to the one
+it was given. A matrix E with |E_ij| ≤ unit·m_i m_j lies between ± the diagonal r with
+r_j = unit·m_j·Σm, as diagonally dominant matrices are definite; and 2|w_j|·unit·m_j ≤
+r_j w_j² + unit·m_j/Σm. So a few r taken from the diagonal of P, and a few units from
+the constant, turn what is computed into a bound on the exact minimum, for coefficients
+of any length. Where this leaves P indefinite, as with columns that are nearly copies of
+each other and alpha = 0, nothing is proved of the supports in question but that a mean
+of squares is not negative.
 """
 
 import heapq
@@ -53,7 +60,15 @@ from scipy.optimize import minimize_scalar
 from ..errors import InputError
 from ..moments.base import StandardisedGram
 from ..utils.types import Array, Indices, Mask
-from ._perspective import EPS, Relaxed, ascend, cholesky, enumerate_supports, prove, relax
+from ._perspective import (
+    EPS,
+    Relaxed,
+    ascend,
+    cholesky,
+    enumerate_supports,
+    prove,
+    relax,
+)
 from .exchange import Solution
 from .restrictions import Restrictions
 from .signed import minimise_signed
@@ -73,7 +88,8 @@ _RESCREEN = 0.1
 _ENUMERABLE = 1e8
 # F(0) = 1: objectives below this are compared with it rather than with each other.
 _SMALL = 1e-3
-# Share by which the bound may fall short of the relaxation's minimum, and steps to come near it.
+# Share by which the bound may fall short of the relaxation's minimum, and steps to come
+# near it.
 _TOL = 1e-4
 _MAX_ITERATIONS = 400
 # Share of the objective below which improvements do not count.
@@ -90,10 +106,12 @@ class Certificate(NamedTuple):
     lower_bound : float
         No support has a smaller objective.
     gap : float
-        (objective − lower_bound) / max(objective, 0.001); 0 if the solution is proved optimal.
+        (objective − lower_bound) / max(objective, 0.001); 0 if the solution is proved
+        optimal.
     status : {"optimal", "time_limit", "too_wide", "not_proven"}
-        "optimal" if nothing is left that could be better by a millionth; "too_wide" if more columns
-        are left than H is formed for; "not_proven" if rounding forbids a better bound.
+        "optimal" if nothing is left that could be better by a millionth; "too_wide" if
+        more columns are left than H is formed for; "not_proven" if rounding forbids a
+        better bound.
     nodes : int
         Parts of the problem that were bounded.
     """
@@ -108,8 +126,9 @@ class Certificate(NamedTuple):
 class Node(NamedTuple):
     """The supports that have all columns ``included`` and others from ``free`` only.
 
-    Columns are positions in the problem; ``relaxed`` speaks of the free ones. A node without free
-    columns is solved: its bound is its minimum, as far as rounding lets that be known.
+    Columns are positions in the problem; ``relaxed`` speaks of the free ones. A node
+    without free columns is solved: its bound is its minimum, as far as rounding lets
+    that be known.
     """
 
     bound: float
@@ -121,12 +140,14 @@ class Node(NamedTuple):
 class _Rounding:
     """Bounds on the rounding of δ, H and what is computed from them, on some columns.
 
-    At most ``depth`` of them are eliminated, or factorised. ``magnitude`` and ``reserve`` are m and
-    r of this module's docstring; ``ridge`` is alpha, less what the deviations it refers to may be
-    off by.
+    At most ``depth`` of them are eliminated, or factorised. ``magnitude`` and
+    ``reserve`` are m and r of this module's docstring; ``ridge`` is alpha, less what
+    the deviations it refers to may be off by.
     """
 
-    def __init__(self, gram: StandardisedGram, alpha: float, columns: Indices, depth: int) -> None:
+    def __init__(
+        self, gram: StandardisedGram, alpha: float, columns: Indices, depth: int
+    ) -> None:
         unit, magnitude = gram.quadratic.rounding()
         data = np.maximum(magnitude / gram.scale, np.sqrt(gram.diagonal))[columns]
         self.unit = unit + 4 * (depth + 3) * EPS
@@ -172,7 +193,8 @@ class Problem:
         self.constant = 1.0 - 3 * self.rounding.unit
         # For an elimination, and a Cholesky factorisation after it.
         self.margin = 2 * reserve
-        # H with one reserve is positive semidefinite, as H itself is in exact arithmetic.
+        # H with one reserve is positive semidefinite, as H itself is in exact
+        # arithmetic.
         self.diagonal = self.rounding.ridge - 6 * reserve
         self.definite = bool((self.diagonal > 0).all())
         self.lifted = self.P
@@ -189,14 +211,18 @@ class Problem:
         block = self.P[np.ix_(columns, columns)]
         return cholesky(shifted(block, -3 * self.rounding.reserve[columns])) is not None
 
-    def eliminate(self, P: Array, included: Indices, free: Indices) -> tuple[Array, Array, float]:
+    def eliminate(
+        self, P: Array, included: Indices, free: Indices
+    ) -> tuple[Array, Array, float]:
         """P, δ and the constant of the problem on the free columns; −∞ if P is not definite."""
         delta = self.delta[free]
         constant = self.constant
         reduced = P[np.ix_(free, free)]
         if included.size:
             halves = _halves(
-                P[np.ix_(included, included)], P[np.ix_(included, free)], self.delta[included]
+                P[np.ix_(included, included)],
+                P[np.ix_(included, free)],
+                self.delta[included],
             )
             if halves is None:
                 return reduced, delta, -np.inf
@@ -206,22 +232,30 @@ class Problem:
             constant -= float(centre @ centre)
         return reduced, delta, constant
 
-    def _diagonal_of(self, included: Indices, free: Indices, D: Array) -> tuple[bool, Array]:
+    def _diagonal_of(
+        self, included: Indices, free: Indices, D: Array
+    ) -> tuple[bool, Array]:
         """Tell whether P is definite on some columns; find a D with P − D ⪰ 0 on the free ones."""
         if self.definite:
             return True, D
         return self.is_definite(np.concatenate([included, free])), self.diagonal[free]
 
     def tighten(
-        self, included: Indices, free: Indices, start: Array | None, D: Array, cutoff: float
+        self,
+        included: Indices,
+        free: Indices,
+        start: Array | None,
+        D: Array,
+        cutoff: float,
     ) -> Node:
         """Bound a part of the problem, and shrink it to what can be below ``cutoff``.
 
-        Where P is not definite on the columns of the part, a relaxation with more ridge shows where
-        to split it, and proves nothing.
+        Where P is not definite on the columns of the part, a relaxation with more ridge
+        shows where to split it, and proves nothing.
 
-        ``start`` is near the relaxation's minimiser, by default that over all free columns. ``D``
-        leaves P − D ⪰ 0, as every D does that did so for a part containing this one.
+        ``start`` is near the relaxation's minimiser, by default that over all free
+        columns. ``D`` leaves P − D ⪰ 0, as every D does that did so for a part
+        containing this one.
         """
         bound = 0.0  # a mean of squares
         definite, D = self._diagonal_of(included, free, D)
@@ -238,7 +272,9 @@ class Problem:
             if k == 0 or free.size <= k:
                 support = np.concatenate([included, free if k else free[:0]])
                 return Node(max(bound, self.settle(support)), support, free[:0], None)
-            P, delta, constant = self.eliminate(self.P if definite else self.lifted, included, free)
+            P, delta, constant = self.eliminate(
+                self.P if definite else self.lifted, included, free
+            )
             relaxed = relax(
                 P,
                 delta,
@@ -252,11 +288,17 @@ class Problem:
                 max_iterations=_MAX_ITERATIONS,
             )
             if definite:
-                saved = np.partition(relaxed.terms, free.size - k)[free.size - k :].sum()
+                saved = np.partition(relaxed.terms, free.size - k)[
+                    free.size - k :
+                ].sum()
                 saved -= _most_for(budget, relaxed.terms, costs, k)
                 bound = max(bound, relaxed.bound + max(saved - EPS * free.size, 0.0))
             supports = math.comb(free.size, k - 1) * free.size * k
-            if bound < cutoff and supports <= _ENUMERABLE and self.restrictions.none_bind:
+            if (
+                bound < cutoff
+                and supports <= _ENUMERABLE
+                and self.restrictions.none_bind
+            ):
                 least, support = self.enumerate(included, free, k)
                 return Node(max(bound, least), support, free[:0], None)
             if not definite:
@@ -269,19 +311,28 @@ class Problem:
             free = free[stay]
             start = relaxed.point[stay]
             D = relaxed.diagonal[stay]
-            if before - free.size < _RESCREEN * before and included.size < self.k < free.size:
+            if (
+                before - free.size < _RESCREEN * before
+                and included.size < self.k < free.size
+            ):
                 return Node(bound, included, free, _restrict(relaxed, stay))
 
     def settle(self, support: Indices) -> float:
         """Bound a part of one support."""
         return self.minimum(support)
 
-    def enumerate(self, included: Indices, free: Indices, k: int) -> tuple[float, Indices]:
+    def enumerate(
+        self, included: Indices, free: Indices, k: int
+    ) -> tuple[float, Indices]:
         """Try all supports of a part: a bound, 0 where P is not definite on one, and the best."""
         P, delta, constant = self.eliminate(self.P, included, free)
         best = np.arange(k)[None]
-        _, gain, definite = enumerate_supports(P, delta, np.zeros(free.size), -1.0, best, True)
-        return constant - gain if definite else 0.0, np.concatenate([included, free[best[0]]])
+        _, gain, definite = enumerate_supports(
+            P, delta, np.zeros(free.size), -1.0, best, True
+        )
+        return constant - gain if definite else 0.0, np.concatenate(
+            [included, free[best[0]]]
+        )
 
     def split(self, node: Node, cutoff: float) -> list[Node]:
         """Divide a part on the column that its relaxation decides least, and bound both parts."""
@@ -305,7 +356,9 @@ class Problem:
         if not signs.any():
             return self.eliminate(self.P, support, support[:0])[2]
         block = self.P[np.ix_(support, support)]
-        explained = minimise_signed(block, self.delta[support], signs, np.zeros(support.size))[1]
+        explained = minimise_signed(
+            block, self.delta[support], signs, np.zeros(support.size)
+        )[1]
         return -np.inf if explained == -np.inf else self.constant - float(explained)
 
     def solve(self, support: Indices) -> _Candidate | None:
@@ -313,14 +366,19 @@ class Problem:
         signs = self.restrictions.signs_of(self.columns[support])
         if signs.any():
             block = shifted(self.H[np.ix_(support, support)], self.alpha)
-            coef = minimise_signed(block, self.delta[support], signs, np.zeros(support.size))[0]
+            coef = minimise_signed(
+                block, self.delta[support], signs, np.zeros(support.size)
+            )[0]
             support = support[coef != 0.0]
         if not self.restrictions.allows(self.columns[support]):
             return None
         block = self.H[np.ix_(support, support)]
         delta = self.delta[support]
         coef = np.zeros(support.size)
-        for matrix in (shifted(block, self.alpha), self.lifted[np.ix_(support, support)]):
+        for matrix in (
+            shifted(block, self.alpha),
+            self.lifted[np.ix_(support, support)],
+        ):
             if support.size and cholesky(matrix.copy()) is not None:
                 coef = _minimiser(matrix, delta)
                 break
@@ -330,7 +388,9 @@ class Problem:
         error = self.rounding.of_objective(coef, support)
         value = _objective(block, delta, self.alpha, coef)
         return _Candidate(
-            Solution(self.columns[support][order], coef[order], value), value - error, value + error
+            Solution(self.columns[support][order], coef[order], value),
+            value - error,
+            value + error,
         )
 
 
@@ -357,8 +417,8 @@ def certify(
     restrictions : Restrictions, optional
         Without groups.
     time_limit : float, default=10.0
-        Seconds after which no further part of the problem is taken up. The whole problem is bounded
-        once however short it is.
+        Seconds after which no further part of the problem is taken up. The whole
+        problem is bounded once however short it is.
     """
     end = time.monotonic() + time_limit
     best = _candidate(gram, solution, alpha)
@@ -380,12 +440,16 @@ def certify(
 
     problem, node = bound_all(gram, k, alpha, restrictions or Restrictions(), cutoff())
     if problem is None:
-        return proved(node.bound, 1, "not_proven" if node.free.size <= _WHOLE else "too_wide")
+        return proved(
+            node.bound, 1, "not_proven" if node.free.size <= _WHOLE else "too_wide"
+        )
     nodes = 1
     solved = np.inf
-    # Entries are told apart by number: nodes of equal bound come in the order they were made.
+    # Entries are told apart by number: nodes of equal bound come in the order they were
+    # made.
     heap = [(node.bound, nodes, node)]
-    # A solved part whose bound is too low stays so: no other can make the whole any better known.
+    # A solved part whose bound is too low stays so: no other can make the whole any
+    # better known.
     while (
         heap
         and heap[0][0] < min(cutoff(), solved)
@@ -421,10 +485,11 @@ def bound_all(
 ) -> tuple[Problem | None, Node]:
     """Bound the whole problem: no support of k columns that is below ``cutoff`` has less.
 
-    Up to 3000 columns H is formed whole. Beyond, the bound comes from the rows of H on the columns
-    where the relaxation is not zero; where the cutoff screens out enough columns, the rest is
-    treated as a smaller problem. Without a ridge the bound of so wide a problem is 0. There is no
-    problem to go on with where too many columns are left to form H, or no need to.
+    Up to 3000 columns H is formed whole. Beyond, the bound comes from the rows of H on
+    the columns where the relaxation is not zero; where the cutoff screens out enough
+    columns, the rest is treated as a smaller problem. Without a ridge the bound of so
+    wide a problem is 0. There is no problem to go on with where too many columns are
+    left to form H, or no need to.
     """
     included = restrictions.fixed
     both = np.intersect1d(included, restrictions.excluded)
@@ -435,8 +500,9 @@ def bound_all(
     over_budget = np.flatnonzero(~restrictions.within_budget(gram.n_features))
     barred = np.union1d(restrictions.excluded, np.setdiff1d(over_budget, included))
     k = max(included.size, min(k, restrictions.most_columns(gram.n_features)))
-    # A column without variance explains nothing, takes no place and would leave no diagonal to take
-    # out of H. One whose variance is as small as rounding might explain something.
+    # A column without variance explains nothing, takes no place and would leave no
+    # diagonal to take out of H. One whose variance is as small as rounding might
+    # explain something.
     usable = gram.diagonal > 0
     unknown = gram.quadratic.varies & ~usable
     unknown[barred] = False
@@ -446,7 +512,11 @@ def bound_all(
     usable[included] = usable[barred] = False
     free = np.flatnonzero(usable)
     bound = 0.0  # a mean of squares
-    if included.size + free.size > _WHOLE and included.size < k < free.size and alpha > 0:
+    if (
+        included.size + free.size > _WHOLE
+        and included.size < k < free.size
+        and alpha > 0
+    ):
         bound, included, free = _screen_wide(gram, included, free, k, alpha, cutoff)
     columns = np.concatenate([included, free])
     first, others = np.split(np.arange(columns.size), [included.size])
@@ -458,14 +528,22 @@ def bound_all(
 
 
 def _screen_wide(
-    gram: StandardisedGram, included: Indices, free: Indices, k: int, alpha: float, cutoff: float
+    gram: StandardisedGram,
+    included: Indices,
+    free: Indices,
+    k: int,
+    alpha: float,
+    cutoff: float,
 ) -> tuple[float, Indices, Indices]:
     """Bound and screen without forming H: the bound at p needs the rows where p is not zero.
 
-    The relaxation is solved on a few columns; those outside whose terms are too large for z = 0
-    join. H ⪰ 0 as a sum of squares, and a share of the ridge makes up for rounding in it.
+    The relaxation is solved on a few columns; those outside whose terms are too large
+    for z = 0 join. H ⪰ 0 as a sum of squares, and a share of the ridge makes up for
+    rounding in it.
     """
-    rounding = _Rounding(gram, alpha, np.concatenate([included, free]), included.size + _JOIN)
+    rounding = _Rounding(
+        gram, alpha, np.concatenate([included, free]), included.size + _JOIN
+    )
     reserve = rounding.reserve[included.size :]
     ridge = rounding.ridge[included.size :]
     D = ridge - 6 * reserve
@@ -537,7 +615,9 @@ def _most_for(budget: float, terms: Array, costs: Array, k: int) -> float:
 
     def at_price(mu: float) -> float:
         net = np.maximum(terms - mu * costs, 0.0)
-        return mu * budget + float(np.partition(net, net.size - k)[net.size - k :].sum())
+        return mu * budget + float(
+            np.partition(net, net.size - k)[net.size - k :].sum()
+        )
 
     if not costs.any():
         return float(np.partition(terms, terms.size - k)[terms.size - k :].sum())

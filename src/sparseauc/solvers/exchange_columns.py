@@ -41,24 +41,26 @@ def exchange_path(
     alpha : float, default=0.0
         Ridge, on the standardised scale.
     restrictions : Restrictions, optional
-        Without groups. A fixed column that is constant, or without a ridge depends linearly on
-        those before it, adds nothing and takes no place: its coefficient is 0. One whose sign holds
-        it at 0 takes its place.
+        Without groups. A fixed column that is constant, or without a ridge depends
+        linearly on those before it, adds nothing and takes no place: its coefficient is
+        0. One whose sign holds it at 0 takes its place.
     first : int
         Columns of the working set at first.
     thorough : bool, default=True
-        Whether to search on where single exchanges end. This finds lower objectives in about twice
-        the time; the AUC of new rows stays the same.
+        Whether to search on where single exchanges end. This finds lower objectives in
+        about twice the time; the AUC of new rows stays the same.
 
     Returns
     -------
     list of Solution
-        One for each k, from the number of fixed columns to ``k_max``; shorter when fewer columns
-        carry everything there is to explain, all others depend on them, or signs or the budget let
-        no other join.
+        One for each k, from the number of fixed columns to ``k_max``; shorter when
+        fewer columns carry everything there is to explain, all others depend on them,
+        or signs or the budget let no other join.
     """
     restrictions = restrictions or Restrictions()
-    return ColumnSearch(gram, alpha, restrictions, first=first, thorough=thorough).path(k_max)
+    return ColumnSearch(gram, alpha, restrictions, first=first, thorough=thorough).path(
+        k_max
+    )
 
 
 class ColumnSearch(ListSearch):
@@ -80,7 +82,11 @@ class ColumnSearch(ListSearch):
         thorough: bool = True,
     ) -> None:
         fixed, excluded = restrictions.masks(gram.n_features)
-        usable = (gram.diagonal > 0) & ~excluded & restrictions.within_budget(gram.n_features)
+        usable = (
+            (gram.diagonal > 0)
+            & ~excluded
+            & restrictions.within_budget(gram.n_features)
+        )
         super().__init__(
             _rank_columns(gram, alpha, fixed, usable, restrictions),
             fixed,
@@ -177,11 +183,17 @@ def replace_by_first_of_equals(
     equals = _columns_alike(gram, asked[usable[asked] & ~fixed[asked]], usable)
     if not equals:
         return supports
-    outside = [column for column, twins in equals.items() if not is_working[twins].all()]
+    outside = [
+        column for column, twins in equals.items() if not is_working[twins].all()
+    ]
     gram.fetch(np.array(outside, np.int64))
     for column, twins in equals.items():
         place = np.array([column])
-        rows = gram.part(place, twins) if column in outside else gram.kept_block(place, twins)
+        rows = (
+            gram.part(place, twins)
+            if column in outside
+            else gram.kept_block(place, twins)
+        )
         # What is turned round serves as well, where its sign is turned round too.
         own = twins == column
         same = (np.abs(rows[0]) >= gram.diagonal[column] - EQUAL) | own
@@ -194,7 +206,9 @@ def replace_by_first_of_equals(
     return [_first_of(equals, support, restrictions) for support in supports]
 
 
-def _columns_alike(gram: StandardisedGram, asked: Indices, usable: Mask) -> dict[int, Indices]:
+def _columns_alike(
+    gram: StandardisedGram, asked: Indices, usable: Mask
+) -> dict[int, Indices]:
     """Usable columns with the same δ and diagonal as some that are asked, where there are any."""
     size: Array = np.abs(gram.delta)
     by_size = np.argsort(size)
@@ -211,7 +225,9 @@ def _columns_alike(gram: StandardisedGram, asked: Indices, usable: Mask) -> dict
     return alike
 
 
-def _first_of(equals: dict[int, Indices], support: Indices, restrictions: Restrictions) -> Indices:
+def _first_of(
+    equals: dict[int, Indices], support: Indices, restrictions: Restrictions
+) -> Indices:
     """Put the first of equal columns, or the cheapest, in place of each column of a support."""
     chosen = support.tolist()
     for column in [j for j in chosen if j in equals]:

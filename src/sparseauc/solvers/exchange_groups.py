@@ -23,7 +23,8 @@ from .outside import LEAST_EXPLAINED, NEARLY
 from .restrictions import Restrictions
 from .working_set import ListSearch, by_better_rank
 
-# Columns of the working set at first: more than of single columns, as a check takes longer.
+# Columns of the working set at first: more than of single columns, as a check takes
+# longer.
 FIRST = 500
 
 
@@ -45,7 +46,8 @@ class Groups:
     restrictions : Restrictions
         Of the groups.
     blocks, block_starts : ndarrays
-        H of the columns of each group, one group after the other, and where each begins.
+        H of the columns of each group, one group after the other, and where each
+        begins.
     """
 
     def __init__(self, gram: StandardisedGram, restrictions: Restrictions) -> None:
@@ -63,20 +65,27 @@ class Groups:
         self.block_starts = _offsets(self.sizes**2)
         self.blocks = np.zeros(self.block_starts[-1])
         missing: NotGathered | None = None
-        for number in np.flatnonzero(~self.restrictions.masks(self.sizes.size)[1]).tolist():
+        for number in np.flatnonzero(
+            ~self.restrictions.masks(self.sizes.size)[1]
+        ).tolist():
             own = self.columns(np.array([number]))
             try:
                 block = gram.block(own, own).ravel()
             except NotGathered as more:
                 missing = more
             else:
-                self.blocks[self.block_starts[number] : self.block_starts[number + 1]] = block
+                self.blocks[
+                    self.block_starts[number] : self.block_starts[number + 1]
+                ] = block
         if missing is not None:  # all that is missing is asked for at once
             raise missing
 
     def columns(self, groups: Indices) -> Indices:
         """Columns of some groups, one group after the other."""
-        parts = [self.order[self.starts[one] : self.starts[one + 1]] for one in groups.tolist()]
+        parts = [
+            self.order[self.starts[one] : self.starts[one + 1]]
+            for one in groups.tolist()
+        ]
         return np.concatenate([self.order[:0], *parts])
 
     def ridged_blocks(self, alpha: float) -> Array:
@@ -135,7 +144,9 @@ class GroupSearch(ListSearch):
         """Solutions of all lengths up to ``k_max``, from the shortest on."""
         n_fixed = np.count_nonzero(self._fixed)
         if n_fixed > k_max:
-            raise InputError(f"{n_fixed} groups are always included, more than k={k_max}")
+            raise InputError(
+                f"{n_fixed} groups are always included, more than k={k_max}"
+            )
         return super().path(k_max)
 
     def _columns_of(self, units: Indices) -> Indices:
@@ -167,7 +178,9 @@ class GroupSearch(ListSearch):
                 gains[outside] = np.maximum(gains[outside], share)
         return gains
 
-    def _gains_of_list(self, units: Indices, asked: Indices, *, joins: bool) -> tuple[float, Array]:
+    def _gains_of_list(
+        self, units: Indices, asked: Indices, *, joins: bool
+    ) -> tuple[float, Array]:
         """Reduction by a list, and gain of the best exchange with each group asked."""
         free = ~self._fixed[units]
         n_varying = np.count_nonzero(self._gram.diagonal[self._columns_of(units)] > 0)
@@ -178,7 +191,9 @@ class GroupSearch(ListSearch):
         explained, gains = self._gains_beside(units, asked, nobody, joins=joins)
         for out in units[free]:
             rest = units[units != out]
-            explained_by_rest, more = self._gains_beside(rest, asked, nobody[1:], joins=True)
+            explained_by_rest, more = self._gains_beside(
+                rest, asked, nobody[1:], joins=True
+            )
             gains = np.maximum(gains, more + explained_by_rest - explained)
         return explained, gains
 
@@ -194,7 +209,9 @@ class GroupSearch(ListSearch):
         support = self._support(units)
         delta = self._gram.delta
         rows = self._gram.part(support, order)
-        M = np.linalg.inv(self._gram.part(support, support) + self._alpha * np.eye(support.size))
+        M = np.linalg.inv(
+            self._gram.part(support, support) + self._alpha * np.eye(support.size)
+        )
         w = -M @ delta[support]
         T = M @ rows
         g = delta[order] + w @ rows
@@ -204,7 +221,11 @@ class GroupSearch(ListSearch):
             place[support], support.size, units, units.size, groups.starts, w, M, T
         )
         losses = np.where(leaving, losses, np.inf)
-        near = np.ones(asked.size, np.bool_) if joins else self._near(asked, T, rows, g, losses)
+        near = (
+            np.ones(asked.size, np.bool_)
+            if joins
+            else self._near(asked, T, rows, g, losses)
+        )
         candidates = asked[near]
         gains = np.full(asked.size, -np.inf)
         gains[near] = gains_outside(
@@ -225,7 +246,9 @@ class GroupSearch(ListSearch):
         )
         return float(-delta[support] @ w), gains
 
-    def _near(self, asked: Indices, T: Array, rows: Array, g: Array, losses: Array) -> Mask:
+    def _near(
+        self, asked: Indices, T: Array, rows: Array, g: Array, losses: Array
+    ) -> Mask:
         """Tell whether groups could help: those of one column are screened, as in ``outside``."""
         diagonal = self._gram.diagonal[self._groups.order] + self._alpha
         explained = np.einsum("pj,pj->j", T, rows)
@@ -239,14 +262,18 @@ class GroupSearch(ListSearch):
         """Columns of groups, but for those that others before them explain."""
         columns = self._columns_of(units)
         block = self._gram.kept_block(columns)
-        return columns[independent(block + self._alpha * np.eye(columns.size), DEPENDENT)]
+        return columns[
+            independent(block + self._alpha * np.eye(columns.size), DEPENDENT)
+        ]
 
     def _solve(self, lists: list[Indices]) -> list[Solution]:
         path = []
         for units in lists:
             support = np.sort(self._support(units))
             delta = self._gram.delta[support]
-            path.append(solve_on(self._gram.kept_block(support), delta, support, self._alpha))
+            path.append(
+                solve_on(self._gram.kept_block(support), delta, support, self._alpha)
+            )
         return path
 
 

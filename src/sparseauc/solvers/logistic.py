@@ -8,24 +8,31 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import entr, logit
 
-from ..utils.jit import inlined_kernel, inner_kernel, reordering_inner_kernel, reordering_kernel
+from ..utils.jit import (
+    inlined_kernel,
+    inner_kernel,
+    reordering_inner_kernel,
+    reordering_kernel,
+)
 from ..utils.types import Array, Indices, Mask
 from .signed import minimise_signed
 
 _MOST_STEPS = 200
 # What may be left of Newton's decrement, relative to the loss without columns.
 _TOLERANCE = 1e-20
-# The curvature is computed again where a step lowers the decrement to no less than this share.
+# The curvature is computed again where a step lowers the decrement to no less than this
+# share.
 _STALE = 0.001
-# A full step is taken without a look at the loss if the slope at its end is no steeper uphill than
-# this share of the slope downhill at its start: the loss is convex.
+# A full step is taken without a look at the loss if the slope at its end is no steeper
+# uphill than this share of the slope downhill at its start: the loss is convex.
 _UPHILL = 0.1
 _ROWS_AT_A_TIME = 256
 # Numba compiles a kernel anew for each Python integer written in a call.
 _FIRST = np.int64(0)
 # A column of which no more than this share is left beside others depends on them.
 _DEPENDENT = 1e-14
-# exp(x) = 2**whole · exp(rest): adding and subtracting 1.5 · 2**52 rounds to a whole number.
+# exp(x) = 2**whole · exp(rest): adding and subtracting 1.5 · 2**52 rounds to a whole
+# number.
 _TO_WHOLE = 6755399441055744.0
 _PER_LOG_2 = 1.4426950408889634
 _LOG_2_HIGH = 0.6931471803691238
@@ -45,24 +52,26 @@ def logistic_regression(
 ) -> tuple[Array, float]:
     """Fit a logistic regression with a light ridge.
 
-    Minimises the mean of the logistic losses and ridge/2 times the squared norm of the coefficients
-    of standardised columns; intercepts are not penalised. Weights count by their ratio.
+    Minimises the mean of the logistic losses and ridge/2 times the squared norm of the
+    coefficients of standardised columns; intercepts are not penalised. Weights count by
+    their ratio.
 
     Parameters
     ----------
     X : ndarray of shape (n, k)
     target : array-like of shape (n,)
-        1 and 0, or true and false, or anything between: how far a row belongs to the positive
-        class. Some rows of weight above 0 are above 0, and some below 1.
+        1 and 0, or true and false, or anything between: how far a row belongs to the
+        positive class. Some rows of weight above 0 are above 0, and some below 1.
     weight : ndarray of shape (n,), optional
         Weights of the rows.
     ridge : float, default=0.005
-        With a ridge of 0 there is no finite answer where a line separates targets of 0 and 1.
+        With a ridge of 0 there is no finite answer where a line separates targets of 0
+        and 1.
     signs : ndarray of int64 of shape (k,), optional
         1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any.
     intercept_of : ndarray of int64 of shape (n,), optional
-        Number of each row's intercept, from 0 on: rows of different intercepts are not compared.
-        Those of each have some weight above 0 on either side.
+        Number of each row's intercept, from 0 on: rows of different intercepts are not
+        compared. Those of each have some weight above 0 on either side.
 
     Returns
     -------
@@ -90,8 +99,8 @@ def logistic_regressions(
 ) -> tuple[Array, Array]:
     """Fit :func:`logistic_regression` on several lists of columns, with several ridges.
 
-    Each search starts where the list before it ended, and goes as far from there as it did with the
-    ridge before: lists that differ little from each other are quick.
+    Each search starts where the list before it ended, and goes as far from there as it
+    did with the ridge before: lists that differ little from each other are quick.
 
     Parameters
     ----------
@@ -123,7 +132,8 @@ def logistic_regressions(
     mean = columns @ share
     columns -= mean[:, None]
     deviation = np.sqrt(columns**2 @ share)
-    # What varies by rounding alone is constant, and the ridge leaves its coefficient at 0.
+    # What varies by rounding alone is constant, and the ridge leaves its coefficient at
+    # 0.
     constant = deviation <= 1e-12 * np.abs(mean)
     deviation[constant] = 1.0
     columns /= deviation[:, None]
@@ -155,7 +165,7 @@ def logistic_regressions(
     return coefs / size[places], heights @ weights - moved
 
 
-# --------------------------------------------------------------------------------------- kernels
+# ------------------------------------------------------------------------------ kernels
 
 
 class _Rows(NamedTuple):
@@ -166,7 +176,8 @@ class _Rows(NamedTuple):
     columns : ndarray of shape (d, n)
         Standardised.
     target, share : ndarrays of shape (n,)
-        How far a row belongs to the positive class, and its weight; all weights come to 1.
+        How far a row belongs to the positive class, and its weight; all weights come to
+        1.
     code : int64 ndarray of shape (n,)
         Number of the row's intercept.
     """
@@ -198,13 +209,15 @@ class _Curvature(NamedTuple):
 
 
 @reordering_kernel
-def _fit_lists(rows, signs, starts, places, ridges, tolerance, alone, coefs, intercepts):  # type: ignore[no-untyped-def]
+def _fit_lists(
+    rows, signs, starts, places, ridges, tolerance, alone, coefs, intercepts
+):  # type: ignore[no-untyped-def]
     """Fit the columns of each list with each ridge but the first, of which all is known.
 
-    ``signs`` are those of all columns, or None where none bind; ``alone`` are the intercepts
-    without columns. A search starts where it ends if the ridge changes
-    as much as it did for the list before. The curvature of that list is kept: only that of new
-    columns is added to it, with the weights of the rows at which it was computed.
+    ``signs`` are those of all columns, or None where none bind; ``alone`` are the
+    intercepts without columns. A search starts where it ends if the ridge changes as
+    much as it did for the list before. The curvature of that list is kept: only that of
+    new columns is added to it, with the weights of the rows at which it was computed.
     """
     d, n = rows.columns.shape
     room = np.empty((5, n))
@@ -240,14 +253,26 @@ def _fit_lists(rows, signs, starts, places, ridges, tolerance, alone, coefs, int
             for s in range(height.size):
                 height[s] = intercepts[r - 1, number, s]
                 if number:
-                    height[s] += intercepts[r, number - 1, s] - intercepts[r - 1, number - 1, s]
+                    height[s] += (
+                        intercepts[r, number - 1, s] - intercepts[r - 1, number - 1, s]
+                    )
             if same:
                 for j in range(chosen.size):
                     found[j] = coefs[r, before + j]
                 for s in range(height.size):
                     height[s] = intercepts[r, number - 1, s]
             else:
-                _newton(rows, signs, chosen, ridges[r], tolerance, found, height, curvature, room)
+                _newton(
+                    rows,
+                    signs,
+                    chosen,
+                    ridges[r],
+                    tolerance,
+                    found,
+                    height,
+                    curvature,
+                    room,
+                )
             for j in range(chosen.size):
                 change[chosen[j]] = found[j] - coefs[r - 1, first + j]
         for j in range(d):
@@ -290,7 +315,16 @@ def _newton(rows, signs, chosen, ridge, tolerance, coef, height, curvature, room
                 _reduce(chosen, curvature, ridge, reduced, factor)
                 changed = False
             _step(
-                chosen, reduced, factor, curvature, gradient, gradients, signs, coef, step, follow
+                chosen,
+                reduced,
+                factor,
+                curvature,
+                gradient,
+                gradients,
+                signs,
+                coef,
+                step,
+                follow,
             )
             decrement = _dot(follow, gradients)
             for j in range(chosen.size):
@@ -344,7 +378,8 @@ def _reduce(chosen, curvature, ridge, reduced, factor):  # type: ignore[no-untyp
             total = curvature.columns[chosen[a], chosen[b]]
             for s in range(own.size):
                 total -= across[chosen[a], s] / own[s] * across[chosen[b], s]
-            # Constant columns have no curvature, nor has any with all rows far from the threshold.
+            # Constant columns have no curvature, nor has any with all rows far from the
+            # threshold.
             if a == b:
                 total += ridge + 1e-12
             reduced[a, b] = total
@@ -362,7 +397,9 @@ def _reduce(chosen, curvature, ridge, reduced, factor):  # type: ignore[no-untyp
 
 
 @inlined_kernel
-def _step(chosen, reduced, factor, curvature, gradient, gradients, signs, coef, step, follow):  # type: ignore[no-untyped-def]
+def _step(
+    chosen, reduced, factor, curvature, gradient, gradients, signs, coef, step, follow
+):  # type: ignore[no-untyped-def]
     """Newton's step of coefficients and intercepts, to be subtracted."""
     k = chosen.size
     across = curvature.across
@@ -395,7 +432,9 @@ def _step(chosen, reduced, factor, curvature, gradient, gradients, signs, coef, 
 
 
 @inlined_kernel
-def _line_search(rows, scores, move, decrement, ridge, coef, step, trial, excess, spread):  # type: ignore[no-untyped-def]
+def _line_search(
+    rows, scores, move, decrement, ridge, coef, step, trial, excess, spread
+):  # type: ignore[no-untyped-def]
     """Length of a step that lowers the loss enough, 0 if none does; and what is there."""
     length = 1.0
     while length > 1e-10:
@@ -437,8 +476,8 @@ def _evaluate(scores, rows, excess, spread):  # type: ignore[no-untyped-def]
 def _exponential(scores, out):  # type: ignore[no-untyped-def]
     """Set out to exp(−|score|), to one unit in the last place.
 
-    The compiler vectorises this loop, and none that calls the mathematical library: it takes a
-    tenth of the time.
+    The compiler vectorises this loop, and none that calls the mathematical library: it
+    takes a tenth of the time.
     """
     bits = out.view(np.int64)
     for i in range(out.size):
@@ -457,7 +496,8 @@ def _loss(scores, rows):  # type: ignore[no-untyped-def]
     """Mean logistic loss."""
     target = rows.target
     share = rows.share
-    # log(1 + small) by the series of the inverse hyperbolic tangent, of a third at most.
+    # log(1 + small) by the series of the inverse hyperbolic tangent, of a third at
+    # most.
     third = np.empty(scores.size)
     _exponential(scores, third)
     total = 0.0

@@ -1,7 +1,8 @@
 """Supports that are nearly as good as the best: the certificate's search, which collects here.
 
-The parts that a certificate leaves out, as no support in them can be better, are left out here
-where none can reach a cutoff; all others are divided until their supports can be listed.
+The parts that a certificate leaves out, as no support in them can be better, are left
+out here where none can reach a cutoff; all others are divided until their supports can
+be listed.
 """
 
 import math
@@ -27,7 +28,12 @@ class _Collection(Problem):
     """Takes down all supports of k columns below a cutoff, where a certificate keeps the best."""
 
     def __init__(
-        self, *problem: Any, cutoff: float, most: int, operations: float, tolerance: float
+        self,
+        *problem: Any,
+        cutoff: float,
+        most: int,
+        operations: float,
+        tolerance: float,
     ) -> None:
         super().__init__(*problem)
         self._cutoff = cutoff
@@ -37,7 +43,8 @@ class _Collection(Problem):
         self._floor = tolerance * (self.H.diagonal() + self.alpha)
         self.supports: list[Indices] = []
         self._overflow = False
-        # Where rounding is that large, what is not definite need not depend on other columns.
+        # Where rounding is that large, what is not definite need not depend on other
+        # columns.
         self.certain = bool((4 * self.k * self.rounding.reserve <= self._floor).all())
 
     @property
@@ -51,14 +58,18 @@ class _Collection(Problem):
             self._keep(support)
         return np.inf
 
-    def enumerate(self, included: Indices, free: Indices, k: int) -> tuple[float, Indices]:
+    def enumerate(
+        self, included: Indices, free: Indices, k: int
+    ) -> tuple[float, Indices]:
         """Keep all supports of a part that are below the cutoff."""
         P, delta, constant = self.eliminate(self.P, included, free)
         if constant > -np.inf and included.size + k == self.k:
             found = np.empty((self._most + 1, k), np.int64)
             gain = constant - self._cutoff
             self.operations -= math.comb(free.size, k) * k
-            count, _, _ = enumerate_supports(P, delta, self._floor[free], gain, found, False)
+            count, _, _ = enumerate_supports(
+                P, delta, self._floor[free], gain, found, False
+            )
             self._overflow |= count > len(found)
             for row in found[:count]:
                 self._keep(np.concatenate([included, free[row]]))
@@ -69,7 +80,9 @@ class _Collection(Problem):
         support = np.sort(support)
         P = shifted(self.H[np.ix_(support, support)], self.alpha)
         columns = np.sort(self.columns[support])
-        if independent(P, self._tolerance).size == self.k and self.restrictions.allows(columns):
+        if independent(P, self._tolerance).size == self.k and self.restrictions.allows(
+            columns
+        ):
             self.supports.append(columns)
 
 
@@ -85,7 +98,8 @@ def supports_below(
 ) -> list[Indices] | None:
     """List all supports of k independent columns with objectives up to a cutoff.
 
-    Supports whose objective is above the cutoff by rounding, or by a wrong sign, may be among them.
+    Supports whose objective is above the cutoff by rounding, or by a wrong sign, may be
+    among them.
 
     Parameters
     ----------
@@ -111,7 +125,9 @@ def supports_below(
         operations=operations - gram.n_features**3,
         tolerance=dependence_tolerance(gram.precision),
     )
-    problem, node = bound_all(gram, k, alpha, restrictions, np.nextafter(cutoff, np.inf), make)
+    problem, node = bound_all(
+        gram, k, alpha, restrictions, np.nextafter(cutoff, np.inf), make
+    )
     if not isinstance(problem, _Collection) or problem.k != k or not problem.certain:
         return None
     parts = [node]

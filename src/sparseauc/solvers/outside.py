@@ -1,8 +1,8 @@
 """Exact gains of exchanges with the columns outside a working set.
 
-Most columns are screened out at little cost. Let a = |g_j| be half the gradient, h = H_jj + alpha,
-q what the support leaves of column j, and l² = w_i²/M_ii the cost of doing without i. With
-t² = T_ij²/M_ii ≤ h − q, column j can only take the place of i if
+Most columns are screened out at little cost. Let a = |g_j| be half the gradient, h =
+H_jj + alpha, q what the support leaves of column j, and l² = w_i²/M_ii the cost of
+doing without i. With t² = T_ij²/M_ii ≤ h − q, column j can only take the place of i if
 
     a + |t| l > l √(q + t²),        hence        a > l (√h − √(h − q)),
 
@@ -105,7 +105,8 @@ class _Union(NamedTuple):
     rows, at : ndarray of shape (r, d), and int64 ndarray of shape (u,)
         Rows of H, and which of these are of the union.
     factor : ndarray of shape (u, u)
-        Of Cholesky's factorisation of H + alpha I of the union; empty where there is none.
+        Of Cholesky's factorisation of H + alpha I of the union; empty where there is
+        none.
     smallest : float
         No eigenvalue of it is smaller; 0 where that is not known.
     """
@@ -129,8 +130,8 @@ class _Solved(NamedTuple):
     M, w : ndarrays of shape (s, k_max, k_max) and (s, k_max)
     explained : ndarray of shape (s,)
     reach : ndarray of shape (s,)
-        One over the square root of what it costs at least to do without a column; negative where
-        the support is not to be bettered.
+        One over the square root of what it costs at least to do without a column;
+        negative where the support is not to be bettered.
     """
 
     places: Indices
@@ -192,7 +193,9 @@ def _factorise(P: Array, *, bound: bool) -> tuple[Array, float]:
     try:
         factor: npt.NDArray[Any] = np.linalg.cholesky(P)
     except np.linalg.LinAlgError:
-        return np.empty((0, 0)), 0.0  # columns depend linearly: nothing is known of what they leave
+        return np.empty(
+            (0, 0)
+        ), 0.0  # columns depend linearly: nothing is known of what they leave
     if not bound or not P.size:
         return factor, 0.0
     rounding = P.shape[0] * np.finfo(np.float64).eps * float(np.trace(P))
@@ -238,8 +241,8 @@ def _explain(union, low, near, size, left, explained):  # type: ignore[no-untype
 def _screen(union, solved, delta, h, outside, joins, low, gradients, near, needed):  # type: ignore[no-untyped-def]
     """Screen a strip of columns from ``low`` on: some are near enough to improve a support.
 
-    How many is returned. Which, the gradients that they need, and those of the strip at each
-    support are written to ``near``, ``needed`` and ``gradients``.
+    How many is returned. Which, the gradients that they need, and those of the strip at
+    each support are written to ``near``, ``needed`` and ``gradients``.
     """
     u = union.at.size
     m = min(near.size, h.size - low)
@@ -268,7 +271,9 @@ def _screen(union, solved, delta, h, outside, joins, low, gradients, near, neede
     _explain(union, low, near, size, left, explained)
     for i in range(size):
         root = np.sqrt(h[low + near[i]])
-        needed[i] = root - min(np.sqrt(explained[i]), root) if union.factor.size else 0.0
+        needed[i] = (
+            root - min(np.sqrt(explained[i]), root) if union.factor.size else 0.0
+        )
     return size
 
 
@@ -294,9 +299,9 @@ def _find_allowed(limits, members, columns):  # type: ignore[no-untyped-def]
 def _find_gains(union, solved, delta, h, tolerance, outside, limits, joins, gains):  # type: ignore[no-untyped-def]
     """Screen columns, and compute the gains of exchanges with those that are left.
 
-    A column is left if its gradient is so large that an exchange could improve a support: above
-    √h − √(what the union of the supports explains of the column), in units of what the support
-    loses.
+    A column is left if its gradient is so large that an exchange could improve a
+    support: above √h − √(what the union of the supports explains of the column), in
+    units of what the support loses.
 
     Parameters
     ----------
@@ -318,7 +323,9 @@ def _find_gains(union, solved, delta, h, tolerance, outside, limits, joins, gain
     needed = np.empty(_STRIP)
     chosen = np.empty(_STRIP, np.int64)
     for low in range(0, d, _STRIP):
-        size = _screen(union, solved, delta, h, outside, joins, low, gradients, near, needed)
+        size = _screen(
+            union, solved, delta, h, outside, joins, low, gradients, near, needed
+        )
         for s in range(n_supports):
             joining = joins and s == n_supports - 1 and solved.reach[s] >= 0.0
             c = 0
@@ -329,7 +336,9 @@ def _find_gains(union, solved, delta, h, tolerance, outside, limits, joins, gain
             if c > 0:
                 columns = chosen[:c]
                 g = gradients[s][columns - low]
-                found = _gains_beside(union, solved, s, g, h, tolerance, columns, joining, limits)
+                found = _gains_beside(
+                    union, solved, s, g, h, tolerance, columns, joining, limits
+                )
                 share = 1.0 / max(solved.explained[s], LEAST_EXPLAINED)
                 for i in range(c):
                     gains[columns[i]] = max(gains[columns[i]], found[i] * share)
@@ -362,4 +371,6 @@ def _gains_beside(union, solved, s, g, h, tolerance, columns, joins, limits):  #
     M = solved.M[s, :k, :k].copy()
     w = solved.w[s, :k]
     T = np.dot(M, rows)
-    return exchange_gains(T, rows, g, diagonal, min_q, w, M, free, joins, allowed, own, sign)
+    return exchange_gains(
+        T, rows, g, diagonal, min_q, w, M, free, joins, allowed, own, sign
+    )

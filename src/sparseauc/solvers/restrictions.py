@@ -26,14 +26,16 @@ class Restrictions:
     fixed, excluded : ndarray of int
         Columns in every list, and in none, ascending.
     groups : ndarray of int of shape (d,), optional
-        Group of each column, from 0 on: columns of a group are chosen together or not at all.
+        Group of each column, from 0 on: columns of a group are chosen together or not
+        at all.
     families : ndarray of int of shape (d,), optional
-        Family of each column, from 1 on, and 0 for columns of none. Not together with groups.
+        Family of each column, from 1 on, and 0 for columns of none. Not together with
+        groups.
     max_per_family : int
         Largest number of columns of a family on a list.
     signs : ndarray of int of shape (d,), optional
-        1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any. Not together with
-        groups: a coefficient held at 0 would leave part of a group.
+        1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any. Not
+        together with groups: a coefficient held at 0 would leave part of a group.
     costs : ndarray, optional
         Cost of each column, or of each group where there are groups.
     budgets : ndarray of shape (n_ks,), optional
@@ -56,7 +58,9 @@ class Restrictions:
 
     def without_fixed(self, lost: Indices) -> Self:
         """Leave the places and costs of some fixed columns to others."""
-        return replace(self, fixed=np.setdiff1d(self.fixed, lost)) if lost.size else self
+        return (
+            replace(self, fixed=np.setdiff1d(self.fixed, lost)) if lost.size else self
+        )
 
     def spread(self, columns: Indices) -> Self:
         """Bring limits on columns to a basis, given the column that each part of it belongs to.
@@ -86,11 +90,19 @@ class Restrictions:
 
     def families_of(self, columns: Indices) -> Indices:
         """Family of each of some columns, 0 for none."""
-        return np.zeros(columns.size, np.int64) if self.families is None else self.families[columns]
+        return (
+            np.zeros(columns.size, np.int64)
+            if self.families is None
+            else self.families[columns]
+        )
 
     def signs_of(self, columns: Indices) -> Indices:
         """Sign that the coefficient of each of some columns must have, 0 for any."""
-        return np.zeros(columns.size, np.int64) if self.signs is None else self.signs[columns]
+        return (
+            np.zeros(columns.size, np.int64)
+            if self.signs is None
+            else self.signs[columns]
+        )
 
     def at_budget(self, budget: float) -> Self:
         """Keep one of the budgets; infinity for none."""
@@ -110,7 +122,11 @@ class Restrictions:
         cost = self.extra_costs(self.fixed, columns)
         room = np.full(1 + family.max(initial=0), self.max_per_family)
         room[0] = columns.size
-        left = 0.0 if self.costs is None else self.largest_budget - self.cost_of(self.fixed)
+        left = (
+            0.0
+            if self.costs is None
+            else self.largest_budget - self.cost_of(self.fixed)
+        )
         return ExchangeLimits(
             family=family,
             sign=sign,
@@ -135,7 +151,11 @@ class Restrictions:
     @property
     def largest_budget(self) -> float:
         """Largest budget, and what rounding may add to a sum of costs; infinity without budgets."""
-        return np.inf if self.budgets is None else float(self.budgets.max()) * (1 + _ROUNDING)
+        return (
+            np.inf
+            if self.budgets is None
+            else float(self.budgets.max()) * (1 + _ROUNDING)
+        )
 
     def within_budget(self, d: int) -> Mask:
         """Mask of those of d columns that the largest budget pays for beside the fixed ones."""
@@ -158,7 +178,9 @@ class Restrictions:
             return self
         on = np.isin(self.grouped, support)
         costs = None
-        if self.costs is not None:  # the first column of a group costs what the group does
+        if (
+            self.costs is not None
+        ):  # the first column of a group costs what the group does
             first = np.unique(self.groups, return_index=True)[1]
             costs = np.zeros(self.groups.size)
             costs[first] = self.costs
@@ -172,14 +194,20 @@ class Restrictions:
 
     def count(self, columns: Indices) -> int:
         """Count some columns; a group counts as one."""
-        return columns.size if self.groups is None else np.unique(self.groups[columns]).size
+        return (
+            columns.size
+            if self.groups is None
+            else np.unique(self.groups[columns]).size
+        )
 
     def most_columns(self, d: int) -> int:
         """Count the columns that a list can have at most."""
         taken = self.masks(d).any(axis=0)
         if self.groups is not None:  # one column stands for its group
             taken = np.isin(self.groups, self.groups[taken])
-            taken[np.setdiff1d(np.arange(d), np.unique(self.groups, return_index=True)[1])] = True
+            taken[
+                np.setdiff1d(np.arange(d), np.unique(self.groups, return_index=True)[1])
+            ] = True
         usable = ~taken & self.within_budget(d)
         return self.count(self.fixed) + self.room(self.fixed, np.flatnonzero(usable))[0]
 
@@ -208,15 +236,21 @@ class Restrictions:
         Each of these columns may join alone.
         """
         counts = np.bincount(self.families_of(columns))
-        taken = np.bincount(self.families_of(support), minlength=counts.size)[: counts.size]
+        taken = np.bincount(self.families_of(support), minlength=counts.size)[
+            : counts.size
+        ]
         most = int(counts[:1].sum())
-        most += int(np.minimum(counts[1:], self.max_per_family - taken[1:]).clip(0).sum())
+        most += int(
+            np.minimum(counts[1:], self.max_per_family - taken[1:]).clip(0).sum()
+        )
         if self.budgets is None:
             return most, np.zeros(columns.size), np.inf
         listed = np.union1d(support, self.fixed)
         left = self.largest_budget - self.cost_of(listed)
         costs = self.extra_costs(listed, columns)
-        payable = np.searchsorted(np.cumsum(np.sort(costs)), left * (1 + _ROUNDING), "right")
+        payable = np.searchsorted(
+            np.cumsum(np.sort(costs)), left * (1 + _ROUNDING), "right"
+        )
         return min(most, int(payable)), costs, left
 
     def allows(self, support: Indices) -> bool:
@@ -231,7 +265,9 @@ class Restrictions:
         allowed: Mask = np.ones(columns.size, np.bool_)
         if self.families is not None:
             families = self.families_of(columns)
-            taken = np.bincount(self.families_of(support), minlength=families.max(initial=0) + 1)
+            taken = np.bincount(
+                self.families_of(support), minlength=families.max(initial=0) + 1
+            )
             allowed &= (families == 0) | (taken[families] < self.max_per_family)
         if self.costs is not None and self.largest_budget < np.inf:
             listed = np.union1d(support, self.fixed)

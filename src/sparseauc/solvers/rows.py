@@ -15,8 +15,8 @@ from ..utils.types import Array, Floats, Indices, Mask
 BlockOrder = Literal["replacement", "permutation", "cyclic"]
 BLOCK_ORDERS = get_args(BlockOrder)
 
-# Columns that rows are added up in at a time: that part of the sum stays in the second-level cache
-# while eight rows stream past it.
+# Columns that rows are added up in at a time: that part of the sum stays in the
+# second-level cache while eight rows stream past it.
 _TILE = 16384
 
 
@@ -27,14 +27,17 @@ class Blocks(NamedTuple):
     starts: Indices
 
     @classmethod
-    def deal(cls, rows: Indices, batch_size: int, shuffle: bool, rng: np.random.Generator) -> Self:
+    def deal(
+        cls, rows: Indices, batch_size: int, shuffle: bool, rng: np.random.Generator
+    ) -> Self:
         """Deal rows to as few blocks as can be, at random or neighbours together."""
         m = count_blocks(rows.size, batch_size)
         starts = np.arange(m + 1) * rows.size // m
         places = np.arange(rows.size)
         if shuffle:
             rng.shuffle(places)
-            # The order within a block changes no sum but for rounding; memory likes it ascending.
+            # The order within a block changes no sum but for rounding; memory likes it
+            # ascending.
             for start, stop in pairwise(starts):
                 places[start:stop].sort()
         return cls(rows[places], starts)
@@ -84,7 +87,9 @@ def score_rows(rows, block, w, support, scores):  # type: ignore[no-untyped-def]
             # Unsigned numbers, which are not looked at for Python's negative ones.
             row = np.uint64(block[i])
             score = number(0)
-            for p in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
+            for p in range(
+                np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])
+            ):
                 score += data[p] * w[np.uint64(indices[p])]
             scores[i] = score
     elif dense.strides[0] < dense.strides[1]:  # stored column by column
@@ -109,7 +114,9 @@ def add_rows(rows, block, multipliers, total):  # type: ignore[no-untyped-def]
     if indptr.size:
         for i in range(block.size):
             row = np.uint64(block[i])
-            for p in range(np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])):
+            for p in range(
+                np.uint64(indptr[row]), np.uint64(indptr[row + np.uint64(1)])
+            ):
                 total[np.uint64(indices[p])] += multipliers[i] * data[p]
     elif dense.strides[0] < dense.strides[1]:
         for j in range(total.size):

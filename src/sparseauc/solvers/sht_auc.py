@@ -1,6 +1,7 @@
 """SHT-AUC: stochastic hard thresholding for AUC maximisation (Algorithm 1 of the paper).
 
-    minimise F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²   s.t.   ‖w‖₀ ≤ k
+    minimise F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²   s.t.
+    ‖w‖₀ ≤ k
 
     Input:    k, step size γ, w_0 with ‖w_0‖₀ ≤ k
     Compute:  the class means x̄₊ and x̄₋
@@ -9,17 +10,18 @@
         w_{t+1} = H_k(w_t − γ ∇f_B(w_t))
     Output:   w_T
 
-Proposition 1 makes F a sum over single rows: with δ = x̄₋ − x̄₊ it is (1 + w·δ)² plus the variance
-of the scores of each class. The gradients
+Proposition 1 makes F a sum over single rows: with δ = x̄₋ − x̄₊ it is (1 + w·δ)² plus
+the variance of the scores of each class. The gradients
 
     ∇f_B(w) = 2m/n₊ Σ_{x ∈ B positive} w·(x − x̄₊) (x − x̄₊)
             + 2m/n₋ Σ_{x ∈ B negative} w·(x − x̄₋) (x − x̄₋) + 2 (1 + w·δ) δ
 
-of m equally likely blocks have the mean ∇F. With sample weights every row counts by its weight, and
-n₊ and n₋ are the weights of the classes.
+of m equally likely blocks have the mean ∇F. With sample weights every row counts by its
+weight, and n₊ and n₋ are the weights of the classes.
 
-Use it when rows are many or come in blocks, and columns are not strongly correlated. A step costs
-O(b·k) to score a block of b rows, one read of the block, and O(d) to keep the k largest.
+Use it when rows are many or come in blocks, and columns are not strongly correlated. A
+step costs O(b·k) to score a block of b rows, one read of the block, and O(d) to keep
+the k largest.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from .rows import BlockOrder, Blocks, Rows, add_rows, score_rows
 StepSize = float | Literal["auto", "paper"]
 BatchSize = int | Literal["auto"]
 
-# -------------------------------------------------------------------------------------- Algorithm 1
+# -------------------------------------------------------------------------- Algorithm 1
 
 
 def sht_auc(
@@ -55,9 +57,9 @@ def sht_auc(
 ) -> tuple[SparseVector, int]:
     """Minimise F over w with at most k non-zeros by stochastic hard thresholding.
 
-    The parameters are those of :class:`sparseauc.SHTAUCClassifier`; ``start`` is w_0, of which the
-    k largest entries are used. Returns the last iterate, as in the paper, or the best one where the
-    step is automatic, and the number of epochs.
+    The parameters are those of :class:`sparseauc.SHTAUCClassifier`; ``start`` is w_0,
+    of which the k largest entries are used. Returns the last iterate, as in the paper,
+    or the best one where the step is automatic, and the number of epochs.
     """
     # Input: k, step size γ, w_0 with ‖w_0‖₀ ≤ k. The training set knows x̄₊ and x̄₋.
     d = training.n_features
@@ -81,7 +83,8 @@ def sht_auc(
     for epoch in range(1, max_epochs + 1):
         before = point
         gamma = float(step_size) if driver is None else driver.step_size(epoch)
-        # As many times as there are blocks: draw B, and w_{t+1} = H_k(w_t − γ ∇f_B(w_t)).
+        # As many times as there are blocks: draw B, and w_{t+1} = H_k(w_t − γ
+        # ∇f_B(w_t)).
         training.run_epoch(w, gamma)
         point = look()
         undone = driver is not None and not driver.accepts(point)
@@ -93,8 +96,12 @@ def sht_auc(
                 f"SHT-AUC diverged in epoch {epoch} with step_size={gamma:g}: give a smaller one, "
                 "or rescale the columns"
             )
-        converged = not undone and _moved_less_than(tol, before.w.dense(d), point.w.dense(d))
-        stopped = callback is not None and callback(_record(training, epoch, gamma, point))
+        converged = not undone and _moved_less_than(
+            tol, before.w.dense(d), point.w.dense(d)
+        )
+        stopped = callback is not None and callback(
+            _record(training, epoch, gamma, point)
+        )
         if converged or stopped:
             break
     # Output: w_T.
@@ -125,7 +132,9 @@ class Point(NamedTuple):
     value: float  # NaN after an overflow
 
 
-def _record(training: TrainingSet, epoch: int, step: float, point: Point) -> EpochRecord:
+def _record(
+    training: TrainingSet, epoch: int, step: float, point: Point
+) -> EpochRecord:
     weight = training.weight if training.weighted else None
     auc = fast_auc(point.scores, training.positive, weight)
     size = point.w.support.size
@@ -140,7 +149,8 @@ def _moved_less_than(tol: float, before: Floats, after: Floats) -> bool:
         return tol > 0.0 and bool(moved @ moved < tol**2 * length)
 
 
-# ------------------------------------------------------------------ the step w ← H_k(w − γ ∇f_B(w))
+# ------------------------------------------------------------------ the step w ← H_k(w
+# − γ ∇f_B(w))
 
 
 class BlockLoss(NamedTuple):
@@ -169,7 +179,9 @@ class Iterate(NamedTuple):
     """w_t, as a vector and by the columns that it uses."""
 
     w: Floats
-    support: Indices  # of length k; the first ``size`` entries are the non-zeros, ascending
+    support: (
+        Indices  # of length k; the first ``size`` entries are the non-zeros, ascending
+    )
     size: Indices  # in an array of one; −1 once w has overflowed
     step: Floats  # −γ∇f_B(w)
     magnitudes: Floats  # scratch space of H_k
@@ -234,17 +246,22 @@ def gradient_step(rows, loss, block, step_size, iterate):  # type: ignore[no-unt
         row = np.uint64(block[q])
         is_positive = rows.positive[row]
         scale = loss.scale_positive if is_positive else loss.scale_negative
-        multiplier = scale * (scores[q] - (on_mean_positive if is_positive else on_mean_negative))
+        multiplier = scale * (
+            scores[q] - (on_mean_positive if is_positive else on_mean_negative)
+        )
         multiplier *= rows.weight[row]
         sum_positive += multiplier if is_positive else 0.0
         sum_negative += 0.0 if is_positive else multiplier
         scores[q] = number(-step_size * multiplier)
-    # Σ multiplier·(x − x̄) + 2 (1 + w·δ) δ, with the means taken out of the sum over rows.
+    # Σ multiplier·(x − x̄) + 2 (1 + w·δ) δ, with the means taken out of the sum over
+    # rows.
     margin = 2.0 * (1.0 + on_mean_negative - on_mean_positive)
     on_positive = number(step_size * (sum_positive + margin))
     on_negative = number(step_size * (sum_negative - margin))
     for j in range(step.size):
-        step[j] = on_positive * loss.mean_positive[j] + on_negative * loss.mean_negative[j]
+        step[j] = (
+            on_positive * loss.mean_positive[j] + on_negative * loss.mean_negative[j]
+        )
     add_rows(rows, block, scores, step)
 
 
@@ -312,7 +329,8 @@ def hard_threshold(vector: Floats, k: int) -> SparseVector:
     return SparseVector(support[:size], vector[support[:size]])
 
 
-# ---------------------------------------------------------------------- F, and epochs on its blocks
+# ---------------------------------------------------------------------- F, and epochs
+# on its blocks
 
 
 class TrainingSet:
@@ -362,7 +380,9 @@ class TrainingSet:
         self.delta: Floats = self.means[1] - self.means[0]
         too_large = np.flatnonzero(~np.isfinite(self.delta))
         if too_large.size:
-            raise ColumnError(int(too_large[0]), f"too large to average in {self.dtype}")
+            raise ColumnError(
+                int(too_large[0]), f"too large to average in {self.dtype}"
+            )
         # Columns of one value, which rounding must not choose.
         self.constant = np.flatnonzero(~moments.varies)
         self.delta[self.constant] = 0
@@ -387,12 +407,16 @@ class TrainingSet:
     def run_epoch(self, w: Iterate, step_size: float) -> None:
         """Take as many steps as there are blocks."""
         drawn = self._blocks.draw(self._block_order, self._rng)
-        descend(self._rows, self._loss, self.constant, *self._blocks, drawn, step_size, w)
+        descend(
+            self._rows, self._loss, self.constant, *self._blocks, drawn, step_size, w
+        )
 
     def paper_step(self) -> float:
         """γ of the authors' programs."""
         r = self.moments.ratio
-        squares = np.add(self.moments.variances, np.square(self.moments.means)).sum(axis=1)
+        squares = np.add(self.moments.variances, np.square(self.moments.means)).sum(
+            axis=1
+        )
         return paper_step(r, float(r * squares[0] + (1.0 - r) * squares[1]))
 
     def scores(self, w: SparseVector) -> Floats:
@@ -430,7 +454,8 @@ def default_batch_size(positive: Mask, weight: Array) -> int:
     return round(max(64, min(20 * n / max(rarer, 1), n / 4)))
 
 
-# ----------------------------------------------------------------------------- the steps with names
+# ----------------------------------------------------------------------------- the
+# steps with names
 
 
 def paper_step(r: float, mean_square: float) -> float:
@@ -441,8 +466,8 @@ def paper_step(r: float, mean_square: float) -> float:
     return r * (1.0 - r) / mean_square if mean_square > 0 else 1.0
 
 
-# Compared on the designs of benchmarks/sht_auc_step.py: a larger start or a faster growth wastes
-# epochs on steps that are undone, and settling is worth 1 to 2 % of F.
+# Compared on the designs of benchmarks/sht_auc_step.py: a larger start or a faster
+# growth wastes epochs on steps that are undone, and settling is worth 1 to 2 % of F.
 FIRST_SHARE = 0.3
 _GROWTH = 1.1
 _SHRINKAGE = 0.7
@@ -454,10 +479,11 @@ _SETTLED = 0.1
 class BoldDriver:
     """The automatic step: grows while F stays near its best; epochs that raise F are undone.
 
-    It starts at 0.3 times a given step. After an epoch that leaves F within 20 % of the best value
-    seen, the step grows by a tenth; otherwise w returns to the best point and the step shrinks by
-    three tenths. Over the last three tenths of the epochs it no longer grows and is reduced
-    gradually, to a tenth, so that w settles. It cannot diverge.
+    It starts at 0.3 times a given step. After an epoch that leaves F within 20 % of the
+    best value seen, the step grows by a tenth; otherwise w returns to the best point
+    and the step shrinks by three tenths. Over the last three tenths of the epochs it no
+    longer grows and is reduced gradually, to a tenth, so that w settles. It cannot
+    diverge.
     """
 
     def __init__(self, first_step: float, point: Point, max_epochs: int) -> None:
@@ -487,13 +513,14 @@ class BoldDriver:
 def exact_first_step(training: TrainingSet, k: int) -> float:
     """Step that minimises F along its gradient at zero, restricted to its k largest entries.
 
-    At w = 0 the gradient is 2δ. Along g = δ on the k largest |δ_j|, F(−γ·2g) is least at
-    γ = g·g / (2 gᵀHg), where gᵀHg is (g·δ)² plus the variances of the scores g·x.
+    At w = 0 the gradient is 2δ. Along g = δ on the k largest |δ_j|, F(−γ·2g) is least
+    at γ = g·g / (2 gᵀHg), where gᵀHg is (g·δ)² plus the variances of the scores g·x.
     """
     g = hard_threshold(training.delta, k)
     if g.support.size == 0:
         return 1.0  # the class means agree in every column: no step moves w
-    # In units of the largest entry and of the largest score, which stay in the range of floats.
+    # In units of the largest entry and of the largest score, which stay in the range of
+    # floats.
     g = SparseVector(g.support, g.values / np.abs(g.values).max())
     scores = training.scores(g).astype(np.float64)
     unit = np.abs(scores).max()

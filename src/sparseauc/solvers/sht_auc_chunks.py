@@ -29,8 +29,9 @@ from .sht_auc import (
 class TrainingChunks(TrainingSet):
     """F on the rows of a source, and epochs that visit its chunks in random order.
 
-    Each chunk is cut into blocks where it is. ``X`` are :class:`sparseauc.chunks.Chunks`; the other
-    parameters are those of a table in memory.
+    Each chunk is cut into blocks where it is. ``X`` are
+    :class:`sparseauc.chunks.Chunks`; the other parameters are those of a table in
+    memory.
     """
 
     def _moments(self, weight: Array | None) -> Any:
@@ -51,7 +52,13 @@ class TrainingChunks(TrainingSet):
             blocks = self._cut(self._parts[number])
             drawn = blocks.draw(self._block_order, self._rng)
             work = _DescendInChunk(
-                w.vector(), w.support.size, self._loss, self.constant, blocks, drawn, step_size
+                w.vector(),
+                w.support.size,
+                self._loss,
+                self.constant,
+                blocks,
+                drawn,
+                step_size,
             )
             moved = self.X.run_on(int(number), work, self.positive, self.weight)
             if moved is None:
@@ -82,7 +89,9 @@ class _DescendInChunk(Pass["SparseVector | None"]):
         positive, weight = known
         rows = Rows.view(X.astype(self.w.values.dtype, copy=False), positive, weight)
         w = Iterate.at(self.w, X.shape[1], self.k)
-        descend(rows, self.loss, self.constant, *self.blocks, self.drawn, self.step_size, w)
+        descend(
+            rows, self.loss, self.constant, *self.blocks, self.drawn, self.step_size, w
+        )
         return w.vector() if w.size[0] >= 0 else None
 
     def merge(self, first: Any, second: Any) -> SparseVector | None:
@@ -93,9 +102,9 @@ class _DescendInChunk(Pass["SparseVector | None"]):
 class SHTAUCStream:
     """Algorithm 1 on a stream: one step on each block that comes, which is not kept.
 
-    x̄₊, x̄₋, the share of positives and the lengths of the rows are those of all rows so far.
-    ``step_size="auto"`` is 0.3 times the step that minimises f_B along the k largest entries of its
-    gradient.
+    x̄₊, x̄₋, the share of positives and the lengths of the rows are those of all rows
+    so far. ``step_size="auto"`` is 0.3 times the step that minimises f_B along the k
+    largest entries of its gradient.
     """
 
     def __init__(self, n_features: int, k: int, step_size: StepSize = "auto") -> None:
@@ -129,7 +138,9 @@ class SHTAUCStream:
         rows = Rows.view(X, positive, np.ones(positive.size))
         block = np.arange(positive.size)
         # One of as many equally likely blocks as there were rows for.
-        loss = BlockLoss(*self.means, *(2.0 * self.counts.sum() / block.size / self.counts))
+        loss = BlockLoss(
+            *self.means, *(2.0 * self.counts.sum() / block.size / self.counts)
+        )
         step = self._step_size
         if step == "paper":
             n = int(self.counts.sum())
@@ -138,7 +149,16 @@ class SHTAUCStream:
             step = self._cautious_step(X, rows, loss, block)
         one_block = np.array([0, block.size])
         before = self._iterate.vector()
-        descend(rows, loss, block[:0], block, one_block, block[:1], float(step), self._iterate)
+        descend(
+            rows,
+            loss,
+            block[:0],
+            block,
+            one_block,
+            block[:1],
+            float(step),
+            self._iterate,
+        )
         if self._iterate.size[0] < 0:
             self._iterate.move_to(before)
             raise FloatingPointError(
@@ -146,7 +166,9 @@ class SHTAUCStream:
                 "scale the columns"
             )
 
-    def _cautious_step(self, X: Any, rows: Rows, loss: BlockLoss, block: Indices) -> float:
+    def _cautious_step(
+        self, X: Any, rows: Rows, loss: BlockLoss, block: Indices
+    ) -> float:
         """Share of the exact step along the k largest entries g of ∇f_B."""
         gradient_step(rows, loss, block, -1.0, self._iterate)
         k = self._iterate.support.size

@@ -56,8 +56,8 @@ def _leave_out_wrong(P, delta, sign, floor, used, w):  # type: ignore[no-untyped
 def minimise_signed(P, delta, sign, floor):  # type: ignore[no-untyped-def]
     """Minimise 2 w·δ + wᵀPw over w with sign·w ≥ 0, by Lawson and Hanson's active sets.
 
-    Returns w and what it takes off the objective, −δ·w; −infinity where columns depend on each
-    other, as those do of which no more than the floor is left.
+    Returns w and what it takes off the objective, −δ·w; −infinity where columns depend
+    on each other, as those do of which no more than the floor is left.
     """
     k = delta.size
     w = np.zeros(k)

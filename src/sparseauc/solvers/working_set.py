@@ -1,18 +1,19 @@
 """The best lists of all lengths among any number of units, by way of a working set.
 
-Units are columns or groups of columns. They are exchanged (``exchange``) within a *working set* of
-those that differ most between the classes, with all of H on their columns in memory. Then the exact
-gain of every exchange with every unit outside the working set is computed from the rows of H of the
-chosen columns. Units that would help join the working set, and the search goes on until none would.
-So the rows of a table are asked two questions only: H restricted to some columns, and some rows of
-H.
+Units are columns or groups of columns. They are exchanged (``exchange``) within a
+*working set* of those that differ most between the classes, with all of H on their
+columns in memory. Then the exact gain of every exchange with every unit outside the
+working set is computed from the rows of H of the chosen columns. Units that would help
+join the working set, and the search goes on until none would. So the rows of a table
+are asked two questions only: H restricted to some columns, and some rows of H.
 
-Lists of all lengths are searched in stages. A stage has a *ceiling*, well above the lengths it
-settles: what is best at more columns leads down to lists that growing does not find. The stages
-are the same whatever lengths are asked for, so the list of k units does not depend on them. In a
-thorough search the first stage settles all lists that people read, and tries to do without each of
-their units in turn; lists half as long again are asked for units outside as well, and sweeps lead
-down from this ceiling and from the next.
+Lists of all lengths are searched in stages. A stage has a *ceiling*, well above the
+lengths it settles: what is best at more columns leads down to lists that growing does
+not find. The stages are the same whatever lengths are asked for, so the list of k units
+does not depend on them. In a thorough search the first stage settles all lists that
+people read, and tries to do without each of their units in turn; lists half as long
+again are asked for units outside as well, and sweeps lead down from this ceiling and
+from the next.
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ from .exchange import (
 from .exchange.limits import MIN_COST
 from .restrictions import Restrictions
 
-# Columns of the working set, as multiples of a stage's ceiling, where that is more than at first.
+# Columns of the working set, as multiples of a stage's ceiling, where that is more than
+# at first.
 _PER_CEILING = 3
-# Columns that join the working set after a check: at least where so many were near, and at most.
+# Columns that join the working set after a check: at least where so many were near, and
+# at most.
 _ADDED = 40, 100
 # The first ceiling of a thorough search, and of a quick one (exchange_optimality).
 _THOROUGH_CEILING = 48
@@ -75,8 +78,9 @@ def stages(k_max: int, *, thorough: bool = True) -> Iterator[tuple[range, int]]:
 class ListSearch(ABC):
     """The lists of units that minimise a quadratic and a ridge, for one ridge and budget.
 
-    They are searched within a working set, which grows until no unit outside it helps. Where
-    parts of H must be gathered first, the search goes on from there when it is called again.
+    They are searched within a working set, which grows until no unit outside it helps.
+    Where parts of H must be gathered first, the search goes on from there when it is
+    called again.
 
     Parameters
     ----------
@@ -123,7 +127,8 @@ class ListSearch(ABC):
         self._first = first
         self._thorough = thorough
         self.lowest = 0
-        # Units of the working set, whether each unit is one, their columns, and H of these.
+        # Units of the working set, whether each unit is one, their columns, and H of
+        # these.
         self._working_set = np.empty(0, np.int64)
         self._is_working = np.zeros(fixed.size, np.bool_)
         self._columns = np.empty(0, np.int64)
@@ -153,8 +158,8 @@ class ListSearch(ABC):
     def _gains_outside(self, lists: list[Indices]) -> Array:
         """Largest gain of an exchange with each unit, as a share of what is explained.
 
-        −infinity for units of the working set, and for those with which no exchange helps. Where
-        units run out, they may join the last list too.
+        −infinity for units of the working set, and for those with which no exchange
+        helps. Where units run out, they may join the last list too.
         """
 
     @abstractmethod
@@ -166,13 +171,16 @@ class ListSearch(ABC):
         for sizes, ceiling in stages(k_max, thorough=self._thorough):
             # A stage has room for all that is fixed.
             if sizes[-1] > self._last and ceiling > np.count_nonzero(self._fixed):
-                self._solve_stage(sizes if self._last >= 0 else range(sizes[-1] + 1), ceiling)
+                self._solve_stage(
+                    sizes if self._last >= 0 else range(sizes[-1] + 1), ceiling
+                )
         path = self._solve(self._lists[: k_max + 1 - self.lowest])
         explained = [solution.objective < DEPENDENT for solution in path]
         if any(explained):  # nothing is left for more columns
             path = path[: explained.index(True) + 1]
         for k in range(1, len(path)):
-            # Where linear dependence bars the way up, what is best at k may have no successor.
+            # Where linear dependence bars the way up, what is best at k may have no
+            # successor.
             if path[k].objective > path[k - 1].objective:
                 path[k] = path[k - 1]
         return path
@@ -231,7 +239,8 @@ class ListSearch(ABC):
         """
         if self._working_set.size == self._ranked.size:
             return False
-        # What no unit outside helped once, none helps later: the working set only grows.
+        # What no unit outside helped once, none helps later: the working set only
+        # grows.
         unchecked = [units for units in lists if units.tobytes() not in self._checked]
         if self._exhausted:
             unchecked.append(self._list(longest))
@@ -283,26 +292,32 @@ class ListSearch(ABC):
         before = found.explained.copy()
         dropped = tuple(sizes[1:]) if self._last < 0 else ()
         top, higher = (
-            min(size, self._working_set.size) for size in (ceiling, _next_ceiling(ceiling))
+            min(size, self._working_set.size)
+            for size in (ceiling, _next_ceiling(ceiling))
         )
         paid = self._limits is not None and self._limits.paid
         if paid:
             self._search_from_unpaid(ceiling)
-        plan = make_plan(top, lowest=self.lowest, sweeps=(top, higher), dropped=dropped, paid=paid)
+        plan = make_plan(
+            top, lowest=self.lowest, sweeps=(top, higher), dropped=dropped, paid=paid
+        )
         search(self._state, self._limits, found, plan)
         return bool((found.explained > before).any())
 
     def _search_from_unpaid(self, ceiling: int) -> None:
         """Search on from lists that cost too much, less units until they do not.
 
-        A budget bars the way to units that help together only: no list of many can shrink to them.
+        A budget bars the way to units that help together only: no list of many can
+        shrink to them.
         """
         assert self._found is not None
         units = self._working_set
         top = min(ceiling, units.size)
         gram = Gram(self._gram.delta[self._columns], self._H)
         room = _next_ceiling(ceiling)
-        state = make_state(gram, self._alpha, room + 1, self._fixed[units], self._sizes[units])
+        state = make_state(
+            gram, self._alpha, room + 1, self._fixed[units], self._sizes[units]
+        )
         free = self._restrictions.at_budget(np.inf).kernel_limits(units)
         unpaid = Found.none(room)
         search(state, free, unpaid, make_plan(top, sweeps=(top,)))
@@ -319,7 +334,8 @@ class ListSearch(ABC):
                 begun.explained[kept.size] = worth
                 begun.lists[kept.size, : kept.size] = np.sort(kept)
                 begun.sizes[kept.size] = kept.size
-        # What is begun with may have the wrong signs: whatever is settled takes its place.
+        # What is begun with may have the wrong signs: whatever is settled takes its
+        # place.
         lengths = tuple(np.flatnonzero(begun.explained > -np.inf).tolist())
         begun.explained[list(lengths)] = 0.0
         search(self._state, self._limits, begun, make_plan(top, begun=lengths))
@@ -353,7 +369,9 @@ class ListSearch(ABC):
         """Minus the coefficients of some columns of the working set, and (H + αI)⁻¹."""
         ridge = self._alpha * np.eye(columns.size)
         block = self._H[np.ix_(columns, columns)] + ridge
-        inverse: Array = np.linalg.pinv(block, hermitian=True).astype(np.float64, copy=False)
+        inverse: Array = np.linalg.pinv(block, hermitian=True).astype(
+            np.float64, copy=False
+        )
         return inverse @ self._gram.delta[self._columns[columns]], inverse
 
     def _add(self, units: Indices) -> None:

@@ -10,7 +10,8 @@ from ..errors import InputError
 from ..utils.types import Array
 from ._times import StepFunction, SurvivalTimes
 
-# A slope per standard deviation of the score beyond this is that of a score without exceptions.
+# A slope per standard deviation of the score beyond this is that of a score without
+# exceptions.
 _STEEPEST = 20.0
 _MOST_STEPS = 100
 _TOLERANCE = 1e-10
@@ -27,8 +28,9 @@ class ProportionalHazards:
     slope : float
         Logarithm of the hazard ratio of rows whose scores differ by 1; 0 or more.
     log_hazard : StepFunction
-        Logarithm of the cumulative hazard at score 0, with a step at every time that occurs. The
-        hazard itself is not kept: where scores are far from 0, it is too small for a number.
+        Logarithm of the cumulative hazard at score 0, with a step at every time that
+        occurs. The hazard itself is not kept: where scores are far from 0, it is too
+        small for a number.
     n_rows, n_events : int
         Rows that it is based on.
     slope_error : float
@@ -55,8 +57,9 @@ class ProportionalHazards:
         Parameters
         ----------
         scores : ndarray of shape (n,) or (n, n_rounds)
-            Out-of-fold scores, of each round of cross-validation; NaN where there is none. A
-            negative slope, which would reverse the order of rows, is replaced by 0.
+            Out-of-fold scores, of each round of cross-validation; NaN where there is
+            none. A negative slope, which would reverse the order of rows, is replaced
+            by 0.
         times : SurvivalTimes
         weight : ndarray of shape (n,), optional
         slope : float, optional
@@ -76,7 +79,9 @@ class ProportionalHazards:
         scores = scores[rows, rounds]
         times = times.take(rows)
         if n_events == 0:
-            raise InputError("no row with a score has an event: there is no risk to estimate")
+            raise InputError(
+                "no row with a score has an event: there is no risk to estimate"
+            )
         mean = float(np.average(scores, weights=weight))
         spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
         standard = (scores - mean) / (spread if spread > 0 else 1.0)
@@ -91,7 +96,9 @@ class ProportionalHazards:
         hazard = np.cumsum(groups.events / groups.at_risk(risk))
         with np.errstate(divide="ignore"):  # before the first event the hazard is 0
             # From the mean score to score 0.
-            baseline = StepFunction(groups.times, np.log(hazard) - slope * mean, -np.inf)
+            baseline = StepFunction(
+                groups.times, np.log(hazard) - slope * mean, -np.inf
+            )
         return cls(slope, baseline, n_rows, n_events, error)
 
     def survival(self, scores: Array, times: Array) -> Array:
@@ -125,7 +132,9 @@ def _partial_likelihood_slope(scores: Array, groups: _Groups) -> tuple[float, fl
 
     def derivatives(beta: float) -> tuple[float, float, float]:
         risk = groups.weight * np.exp(beta * scores)
-        total, first, second = (groups.at_risk(risk * scores**power) for power in (0, 1, 2))
+        total, first, second = (
+            groups.at_risk(risk * scores**power) for power in (0, 1, 2)
+        )
         mean = first / total
         value = beta * groups.counts @ scores - groups.events @ np.log(total)
         gradient = groups.counts @ scores - groups.events @ mean

@@ -60,7 +60,8 @@ def uno_concordance(
 ) -> float:
     """Uno's C: concordance that does not depend on how rows are censored.
 
-    Pairs count the inverse square of the probability not to be censored until the earlier event.
+    Pairs count the inverse square of the probability not to be censored until the
+    earlier event.
 
     Parameters
     ----------
@@ -76,20 +77,33 @@ def uno_concordance(
     float
     """
     times, values, weight = _checked(y, scores, sample_weight)
-    free = censoring_distribution(SurvivalTimes.from_target(y_train, needs_events=False))
-    return _pairs(times, weight, strata, uno_weights(times, free, horizon)).concordance(values)
+    free = censoring_distribution(
+        SurvivalTimes.from_target(y_train, needs_events=False)
+    )
+    return _pairs(times, weight, strata, uno_weights(times, free, horizon)).concordance(
+        values
+    )
 
 
-def _checked(y: Any, scores: Any, weight: Any) -> tuple[SurvivalTimes, Array, Array | None]:
+def _checked(
+    y: Any, scores: Any, weight: Any
+) -> tuple[SurvivalTimes, Array, Array | None]:
     times = SurvivalTimes.from_target(y)
     values = check_scores(scores, len(times), "scores").astype(np.float64, copy=False)
     return times, values, None if weight is None else check_weights(weight, len(times))
 
 
 def _pairs(
-    times: SurvivalTimes, weight: Array | None, strata: Any, event_weight: Array | None = None
+    times: SurvivalTimes,
+    weight: Array | None,
+    strata: Any,
+    event_weight: Array | None = None,
 ) -> ComparablePairs:
-    code = None if strata is None else np.unique(np.asarray(strata), return_inverse=True)[1]
+    code = (
+        None
+        if strata is None
+        else np.unique(np.asarray(strata), return_inverse=True)[1]
+    )
     pairs = ComparablePairs.from_times(times, weight, code, event_weight=event_weight)
     if not pairs.total > 0:
         raise InputError(

@@ -1,8 +1,8 @@
 """Comparable pairs: one row is known to have its event before the other.
 
-A row with an event is compared with every row that is followed longer, or that is censored at the
-same time. So rows are sorted by time, events first, and those that a row is compared with are all
-that come after its group of equals.
+A row with an event is compared with every row that is followed longer, or that is
+censored at the same time. So rows are sorted by time, events first, and those that a
+row is compared with are all that come after its group of equals.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ from ._times import SurvivalTimes, sorted_groups
 class ComparablePairs:
     """Rows in an order in which those that are followed longer come later.
 
-    A pair counts ``first`` of its earlier row times ``second`` of its later one. All attributes
-    are in the order of ``rows``; rows of weight 0 are left out.
+    A pair counts ``first`` of its earlier row times ``second`` of its later one. All
+    attributes are in the order of ``rows``; rows of weight 0 are left out.
 
     Attributes
     ----------
     rows : ndarray of shape (m,)
         Row numbers, by cell, then time, events before censored rows.
     group : ndarray of shape (m,)
-        Number of each row's group, ascending: rows of one cell and time, all with an event or
-        none. Rows are not compared within a group.
+        Number of each row's group, ascending: rows of one cell and time, all with an
+        event or none. Rows are not compared within a group.
     cell : ndarray of shape (m,)
-        Number of each row's cell, ascending: its stratum, within which rows are compared.
+        Number of each row's cell, ascending: its stratum, within which rows are
+        compared.
     first : ndarray of shape (m,)
         What a row counts as the one with the earlier event; 0 where it is censored.
     second : ndarray of shape (m,)
         What it counts as the one that is followed longer.
     unit : ndarray of shape (m,), optional
-        Number of the group of related rows that each belongs to; without it none are related.
+        Number of the group of related rows that each belongs to; without it none are
+        related.
     """
 
     rows: Indices
@@ -83,7 +85,9 @@ class ComparablePairs:
         event = times.event[rows]
         cell = code[rows]
         group = sorted_groups(np.array([cell, times.time[rows], event], np.float64))
-        second = np.ones(rows.size) if weight is None else weight[rows].astype(np.float64)
+        second = (
+            np.ones(rows.size) if weight is None else weight[rows].astype(np.float64)
+        )
         first = second * event
         if event_weight is not None:
             first *= event_weight[rows]
@@ -98,7 +102,9 @@ class ComparablePairs:
     @cached_property
     def after(self) -> Array:
         """Weight of the rows that a row is compared with as the earlier one."""
-        from_the_last = (one[::-1].copy() for one in (self.second, self.group, self.cell))
+        from_the_last = (
+            one[::-1].copy() for one in (self.second, self.group, self.cell)
+        )
         return np.ascontiguousarray(_sums_before(*from_the_last)[::-1])
 
     @cached_property
@@ -135,24 +141,37 @@ class ComparablePairs:
     def standard_error(self, scores: Array, others: Array | None = None) -> float:
         """Standard error of the concordance, from what the pairs of each row add to it.
 
-        With other scores of the same rows, that of the difference of the two. It is DeLong's where
-        rows have their event at the same time or are followed longer, and Obuchowski's where rows
-        are related. Weights of events count as known.
+        With other scores of the same rows, that of the difference of the two. It is
+        DeLong's where rows have their event at the same time or are followed longer,
+        and Obuchowski's where rows are related. Weights of events count as known.
         """
         apart = self._apart(scores)
         if others is not None:
             apart = apart - self._apart(others)
-        return float(np.sqrt(sum_variance(apart, self.first > 0, self.unit)) / self.total)
+        return float(
+            np.sqrt(sum_variance(apart, self.first > 0, self.unit)) / self.total
+        )
 
     def _apart(self, scores: Array) -> Array:
         """Return what the pairs of each row add to the concordance beyond its mean."""
         rank = 1 + np.unique(scores[self.rows], return_inverse=True)[1]
         above = _concordant(rank, self.group, self.cell, self.first, self.second)
         area = above.sum() / self.total
-        # With time reversed, the later row of a pair is the first, and the lower score wins.
-        turned = (rank.max(initial=0) + 1 - rank, self.group, self.cell, self.second, self.first)
-        above += _concordant(*(np.ascontiguousarray(part[::-1]) for part in turned))[::-1]
-        apart: Array = above - area * (self.first * self.after + self.second * self.before)
+        # With time reversed, the later row of a pair is the first, and the lower score
+        # wins.
+        turned = (
+            rank.max(initial=0) + 1 - rank,
+            self.group,
+            self.cell,
+            self.second,
+            self.first,
+        )
+        above += _concordant(*(np.ascontiguousarray(part[::-1]) for part in turned))[
+            ::-1
+        ]
+        apart: Array = above - area * (
+            self.first * self.after + self.second * self.before
+        )
         return apart
 
 
@@ -179,8 +198,8 @@ def _sums_before(first, group, cell):  # type: ignore[no-untyped-def]
 def _concordant(rank, group, cell, first, second):  # type: ignore[no-untyped-def]
     """Sums over the pairs of each earlier row that has the higher rank, ties one half.
 
-    Ranks are from 1 on. Rows are added from the last to the first to sums over ranks, kept in a
-    binary indexed tree.
+    Ranks are from 1 on. Rows are added from the last to the first to sums over ranks,
+    kept in a binary indexed tree.
     """
     n = group.size
     tree = np.zeros(n + 2)

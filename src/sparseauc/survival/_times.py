@@ -28,8 +28,9 @@ class SurvivalTimes:
         Parameters
         ----------
         y : structured array, data frame or array of shape (n, 2)
-            Whether the event was observed, and the time of the event or of censoring. The columns
-            of a frame may come in either order, if one of them is boolean or named event or status.
+            Whether the event was observed, and the time of the event or of censoring.
+            The columns of a frame may come in either order, if one of them is boolean
+            or named event or status.
         needs_events : bool, default=True
             Whether to refuse times without any event, or without a pair to compare.
         """
@@ -52,7 +53,9 @@ class SurvivalTimes:
         if weight is not None and len(counted) == 0:
             raise InputError("sample_weight is zero on all rows")
         if len(counted) < 2:
-            raise InputError(f"y holds {len(counted)} sample: two rows are needed to compare them")
+            raise InputError(
+                f"y holds {len(counted)} sample: two rows are needed to compare them"
+            )
         if not counted.event.any():
             raise InputError(
                 "y holds no events: every row is censored, and there is nothing to rank by"
@@ -62,7 +65,9 @@ class SurvivalTimes:
                 f"all times are equal, {counted.time[0]:g}: no row has its event before another"
             )
         first = counted.time[counted.event].min()
-        if not ((counted.time > first) | ((counted.time == first) & ~counted.event)).any():
+        if not (
+            (counted.time > first) | ((counted.time == first) & ~counted.event)
+        ).any():
             raise InputError(
                 "no row is followed beyond the first event, so that no two can be compared"
             )
@@ -76,7 +81,9 @@ class SurvivalTimes:
         share = HORIZON_EVENTS * (1 - 1e-12)
         return float(self.time[events[np.searchsorted(happened, share * happened[-1])]])
 
-    def check_horizon(self, horizon: float | None, weight: Array | None = None) -> float:
+    def check_horizon(
+        self, horizon: float | None, weight: Array | None = None
+    ) -> float:
         """Return the horizon, or that by default; refuse one with nothing to compare."""
         if horizon is None:
             return self.default_horizon(weight)
@@ -143,7 +150,9 @@ def kaplan_meier(times: SurvivalTimes, weight: Array | None = None) -> StepFunct
     return StepFunction(known, free, 1.0)
 
 
-def censoring_distribution(times: SurvivalTimes, weight: Array | None = None) -> StepFunction:
+def censoring_distribution(
+    times: SurvivalTimes, weight: Array | None = None
+) -> StepFunction:
     """Estimate the probability of not being censored until each time, events first among ties."""
     known, events, censored, at_risk = _counts(times, weight)
     left = at_risk - events
@@ -152,7 +161,9 @@ def censoring_distribution(times: SurvivalTimes, weight: Array | None = None) ->
     return StepFunction(known, free, 1.0)
 
 
-def uno_weights(times: SurvivalTimes, free: StepFunction, horizon: float | None = None) -> Array:
+def uno_weights(
+    times: SurvivalTimes, free: StepFunction, horizon: float | None = None
+) -> Array:
     """Weights 1/G(t)² of rows with an event before the horizon, 0 of all others.
 
     ``free`` is the distribution G of censoring, of the training rows.
@@ -169,12 +180,15 @@ def uno_weights(times: SurvivalTimes, free: StepFunction, horizon: float | None 
     return weights
 
 
-def horizon_weights(times: SurvivalTimes, horizon: float, weight: Array | None = None) -> Array:
+def horizon_weights(
+    times: SurvivalTimes, horizon: float, weight: Array | None = None
+) -> Array:
     """Weights of rows in the question whether their event comes until a horizon.
 
-    A row that has its event until then counts 1/G(t), a row that is followed beyond it 1/G(horizon)
-    and a row that is censored before counts nothing: the others stand for it. G is the probability
-    of not being censored, and ``weight`` what rows count besides.
+    A row that has its event until then counts 1/G(t), a row that is followed beyond it
+    1/G(horizon) and a row that is censored before counts nothing: the others stand for
+    it. G is the probability of not being censored, and ``weight`` what rows count
+    besides.
     """
     free = censoring_distribution(times, weight)
     known = (times.event & (times.time <= horizon)) | (times.time > horizon)
@@ -184,16 +198,22 @@ def horizon_weights(times: SurvivalTimes, horizon: float, weight: Array | None =
             f"no row is followed beyond the horizon {horizon:g}: give one below "
             f"{free.x[np.argmax(free.y <= 0)]:g}"
         )
-    weights: Array = np.divide(known, probability, out=np.zeros(len(times)), where=known)
+    weights: Array = np.divide(
+        known, probability, out=np.zeros(len(times)), where=known
+    )
     return weights if weight is None else weights * weight
 
 
-def _counts(times: SurvivalTimes, weight: Array | None) -> tuple[Array, Array, Array, Array]:
+def _counts(
+    times: SurvivalTimes, weight: Array | None
+) -> tuple[Array, Array, Array, Array]:
     """Times that occur, the weight of events and censored rows at each, and of those at risk."""
     known, place = np.unique(times.time, return_inverse=True)
     one = np.ones(len(times)) if weight is None else weight
     events: Array = np.bincount(place, one * times.event, known.size).astype(np.float64)
-    censored: Array = np.bincount(place, one * ~times.event, known.size).astype(np.float64)
+    censored: Array = np.bincount(place, one * ~times.event, known.size).astype(
+        np.float64
+    )
     return known, events, censored, np.cumsum((events + censored)[::-1])[::-1]
 
 
@@ -217,8 +237,12 @@ def _two_columns(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[str,
             f"array of shape (n, 2); got shape {array.shape} of {array.dtype}"
         )
     if len(values) != 2:
-        raise InputError(f"y must have two columns, event and time; it has {len(values)}")
-    if _looks_like_events(values[1], names[1]) and not _looks_like_events(values[0], names[0]):
+        raise InputError(
+            f"y must have two columns, event and time; it has {len(values)}"
+        )
+    if _looks_like_events(values[1], names[1]) and not _looks_like_events(
+        values[0], names[0]
+    ):
         values = values[::-1]
         names = names[::-1]
     return values[0], values[1], (names[0], names[1])
@@ -233,7 +257,9 @@ def _check_event(values: npt.NDArray[Any], name: str) -> Mask:
         return np.ascontiguousarray(values)
     found = [value for value in dict.fromkeys(values.tolist()) if value == value]
     if len(found) < len(dict.fromkeys(values.tolist())) or None in found:
-        raise InputError(f"{name} is missing in some rows: leave out rows of unknown end")
+        raise InputError(
+            f"{name} is missing in some rows: leave out rows of unknown end"
+        )
     if not set(found) <= {0, 1}:
         shown = ", ".join(repr(value) for value in sorted(found, key=str)[:5])
         raise InputError(
@@ -251,7 +277,9 @@ def _check_time(values: npt.NDArray[Any], name: str) -> Array:
     time = np.ascontiguousarray(values, np.float64)
     row = first_bad(~np.isfinite(time))
     if row is not None:
-        raise InputError(f"{name} is {time[row]} at row {row}: leave out rows without a time")
+        raise InputError(
+            f"{name} is {time[row]} at row {row}: leave out rows without a time"
+        )
     row = first_bad(time < 0)
     if row is not None:
         raise InputError(f"{name} is {time[row]:g} at row {row}: times are 0 or more")

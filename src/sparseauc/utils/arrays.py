@@ -16,7 +16,8 @@ from ..errors import InputError
 from .optional import import_optional
 from .types import Array
 
-# Share of a GPU's free memory that rows may fill: the rest is for the models and for products.
+# Share of a GPU's free memory that rows may fill: the rest is for the models and for
+# products.
 _SHARE = 0.8
 _GIB = 2**30
 
@@ -58,7 +59,9 @@ def find_device(name: str) -> Any:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise InputError(f"device={name!r} is not a device torch knows: {error}") from None
+        raise InputError(
+            f"device={name!r} is not a device torch knows: {error}"
+        ) from None
     if device.type == "cuda" and not torch.cuda.is_available():
         raise InputError(
             f"device={name!r}: torch {torch.__version__} finds no GPU here; set device=None, or "
@@ -70,7 +73,9 @@ def find_device(name: str) -> Any:
 def as_tensor(array: npt.NDArray[Any]) -> Any:
     """View an array as a tensor; it may be read-only, as nothing is written."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The given NumPy array is not writ", UserWarning)
+        warnings.filterwarnings(
+            "ignore", "The given NumPy array is not writ", UserWarning
+        )
         return import_torch().from_numpy(array)
 
 
@@ -86,4 +91,6 @@ def usable_bytes(device: Any) -> int:
 def column_of(X: Any, j: int) -> Array:
     """Return one column, dense and in double precision."""
     part = X[:, [j]]
-    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64).ravel()
+    return np.asarray(
+        part.toarray() if hasattr(part, "toarray") else part, np.float64
+    ).ravel()

@@ -26,7 +26,8 @@ def write_atomically(
     Parameters
     ----------
     path : path-like
-        Replaced if it is a plain file, or a link to one, which then becomes a file itself.
+        Replaced if it is a plain file, or a link to one, which then becomes a file
+        itself.
     content : bytes, or callable
         What to write, or a function that writes it to an open file.
 
@@ -46,8 +47,8 @@ def write_atomically(
 def write_whole(contents: Mapping[Path, bytes]) -> list[Path]:
     """Write several files; none is renamed to its place before all are written.
 
-    A failure while writing leaves no file behind, but may leave a folder that it made. An
-    ``OSError`` has the file's name as its ``filename``.
+    A failure while writing leaves no file behind, but may leave a folder that it made.
+    An ``OSError`` has the file's name as its ``filename``.
     """
     with ExitStack() as stack:
         commits = {}
@@ -67,22 +68,28 @@ def write_whole(contents: Mapping[Path, bytes]) -> list[Path]:
 
 
 @contextmanager
-def staged(path: str | os.PathLike[str]) -> Iterator[tuple[IO[bytes], Callable[[], None]]]:
+def staged(
+    path: str | os.PathLike[str],
+) -> Iterator[tuple[IO[bytes], Callable[[], None]]]:
     """Open a file beside its place; it is moved there by calling ``commit``, or else vanishes.
 
-    The name of the file cannot be guessed, and the system refuses to open it if it exists, link or
-    not. It is readable as any new file: files of ``tempfile`` are private to the user.
+    The name of the file cannot be guessed, and the system refuses to open it if it
+    exists, link or not. It is readable as any new file: files of ``tempfile`` are
+    private to the user.
     """
     target = Path(path)
     refuse_special(target)
-    # The target's own name may be as long as the system allows: it is no part of this one.
+    # The target's own name may be as long as the system allows: it is no part of this
+    # one.
     part = target.with_name(f".{secrets.token_hex(16)}.part")
     file = part.open("xb")
 
     def commit() -> None:
         file.close()
         refuse_special(target)
-        with suppress(FileNotFoundError):  # a file that is replaced keeps its permissions
+        with suppress(
+            FileNotFoundError
+        ):  # a file that is replaced keeps its permissions
             part.chmod(stat.S_IMODE(target.stat().st_mode))
         part.replace(target)
 
@@ -100,4 +107,6 @@ def refuse_special(path: Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, f"{path} is a folder")
     if path.exists() and not path.is_file():
-        raise FileExistsError(errno.EEXIST, f"{path} is not a plain file and is not replaced")
+        raise FileExistsError(
+            errno.EEXIST, f"{path} is not a plain file and is not replaced"
+        )

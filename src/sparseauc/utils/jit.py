@@ -1,13 +1,15 @@
 """Compilation of kernels: while a wheel is built, or once per machine, and with a message.
 
-A wheel carries kernels, compiled for a processor that many machines can stand in for. Any other
-kernel is compiled when it first meets new argument types. The machine code is kept in a file beside
-the module (or in the user's cache if that folder is read-only), so only the first fit waits. Where
-no file can be written, every process compiles for itself.
+A wheel carries kernels, compiled for a processor that many machines can stand in for.
+Any other kernel is compiled when it first meets new argument types. The machine code is
+kept in a file beside the module (or in the user's cache if that folder is read-only),
+so only the first fit waits. Where no file can be written, every process compiles for
+itself.
 
-A file holds one kernel for one signature. Its name has a digest of all that the machine code
-depends on: the kernel, whatever it calls, the signature, Python, Numba and the processor. So no
-file is ever out of date, and processes that write the same one write the same.
+A file holds one kernel for one signature. Its name has a digest of all that the machine
+code depends on: the kernel, whatever it calls, the signature, Python, Numba and the
+processor. So no file is ever out of date, and processes that write the same one write
+the same.
 """
 
 import hashlib
@@ -33,14 +35,15 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 from numba.misc.appdirs import user_cache_dir
 
-# "contract" lets a multiplication and an addition become one instruction. The other fast-math
-# flags stay off: they would allow the compiler to assume that no NaN exists.
+# "contract" lets a multiplication and an addition become one instruction. The other
+# fast-math flags stay off: they would allow the compiler to assume that no NaN exists.
 FAST = {"contract"}
-# Sums over rows of a column-major table are only vectorised if they may be reordered. The order is
-# then fixed by the compiled code, so answers stay reproducible.
+# Sums over rows of a column-major table are only vectorised if they may be reordered.
+# The order is then fixed by the compiled code, so answers stay reproducible.
 REORDER = {"contract", "reassoc"}
 
-# What a default fit compiles where no kernel is at hand: `benchmarks/startup.py` counts and times.
+# What a default fit compiles where no kernel is at hand: `benchmarks/startup.py` counts
+# and times.
 KERNELS_OF_A_FIT = 38
 SECONDS_OF_A_FIT = 20
 
@@ -63,8 +66,8 @@ _jit: Any = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrappe
 # What Python would call a kernel by takes as long to compile as many a kernel.
 _inner: Any = partial(_jit, no_cpython_wrapper=True)
 
-# Kernels that kernels alone call, and that are kept as part of these. What is ``inlined`` is
-# compiled into its callers, once for each call.
+# Kernels that kernels alone call, and that are kept as part of these. What is
+# ``inlined`` is compiled into its callers, once for each call.
 inner_kernel: Callable[[_Kernel], _Kernel] = _inner(fastmath=FAST)
 reordering_inner_kernel: Callable[[_Kernel], _Kernel] = _inner(fastmath=REORDER)
 inlined_kernel: Callable[[_Kernel], _Kernel] = _inner(fastmath=FAST, inline="always")
@@ -80,7 +83,8 @@ def _compile(function: _Kernel, fastmath: set[str]) -> _Kernel:
 class KernelFiles(NullCache):  # type: ignore[misc]
     """The files of one kernel, where Numba looks before it compiles and writes afterwards.
 
-    A file that cannot be read, is damaged or cannot be written is as good as none: Numba compiles.
+    A file that cannot be read, is damaged or cannot be written is as good as none:
+    Numba compiles.
     """
 
     def __init__(self, dispatcher: Any) -> None:
@@ -108,7 +112,9 @@ class KernelFiles(NullCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the machine code for a signature into the first folder that takes it."""
-        if data.library.has_dynamic_globals:  # addresses, which hold in this process only
+        if (
+            data.library.has_dynamic_globals
+        ):  # addresses, which hold in this process only
             return
         name = self._file_name(sig, Target.of(data.codegen))
         content = dumps(data._reduce())  # type: ignore[no-untyped-call]
@@ -132,7 +138,9 @@ class KernelFiles(NullCache):  # type: ignore[misc]
         """Return the folders of kernels compiled here: the first that takes a file gets it."""
         if config.CACHE_DIR:
             return [Path(config.CACHE_DIR) / "sparseauc"]
-        beside = Path(self._dispatcher.py_func.__code__.co_filename).parent / "__pycache__"
+        beside = (
+            Path(self._dispatcher.py_func.__code__.co_filename).parent / "__pycache__"
+        )
         of_user = user_cache_dir("numba", appauthor=False)  # type: ignore[no-untyped-call]
         return [beside, Path(of_user) / "sparseauc"]
 
@@ -165,8 +173,8 @@ class Target(NamedTuple):
 # Kernels that came with the wheel, and a file that says for which target.
 SHIPPED = Path(__file__).parents[1] / "kernels"
 ABOUT = "target.json"
-# What a processor must know to stand in for one that kernels are shipped for. Of each architecture
-# there is a "generic" one, for which all can stand in.
+# What a processor must know to stand in for one that kernels are shipped for. Of each
+# architecture there is a "generic" one, for which all can stand in.
 _INSTRUCTIONS = {
     "x86-64-v3": "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3 avx avx2 bmi bmi2 f16c fma lzcnt movbe",
     "generic": "",
@@ -194,7 +202,11 @@ def shipped_for(here: Target) -> tuple[Target | None, str]:
     common = here._replace(processor=shipped.processor, features=shipped.features)
     if shipped != common:
         pairs = zip(shipped._fields, shipped, common, strict=True)
-        other = [f"{name} {theirs}, not {ours}" for name, theirs, ours in pairs if theirs != ours]
+        other = [
+            f"{name} {theirs}, not {ours}"
+            for name, theirs, ours in pairs
+            if theirs != ours
+        ]
         return None, f"those installed are for {', '.join(other)}"
     if not can_stand_in(shipped.processor):
         return None, f"those installed are for {shipped.processor} processors"
@@ -226,7 +238,11 @@ def _is_ours(value: Any) -> bool:
 def _used(function: FunctionType) -> dict[str, Any]:
     """Return the global and enclosed values that a function names."""
     names = [name for code in _codes(function.__code__) for name in code.co_names]
-    used = {name: function.__globals__[name] for name in names if name in function.__globals__}
+    used = {
+        name: function.__globals__[name]
+        for name in names
+        if name in function.__globals__
+    }
     enclosed = (cell.cell_contents for cell in function.__closure__ or ())
     return used | dict(zip(function.__code__.co_freevars, enclosed, strict=True))
 
@@ -238,7 +254,9 @@ def _describe(value: Any) -> Iterator[Any]:
     options = getattr(value, "targetoptions", {})
     yield sorted((name, _in_order(option)) for name, option in options.items())
     for code in _codes(function.__code__):
-        constants = [_in_order(one) for one in code.co_consts if not isinstance(one, CodeType)]
+        constants = [
+            _in_order(one) for one in code.co_consts if not isinstance(one, CodeType)
+        ]
         yield code.co_code, code.co_names, code.co_varnames, constants
     for name, used in _used(function).items():
         if isinstance(used, Dispatcher | FunctionType):
@@ -295,8 +313,8 @@ def write_on_terminal(text: str) -> None:
 class _CompilationNotice(event.Listener):
     """Says once a process that kernels are compiled and why, and shows how far on a terminal.
 
-    A kernel that is read from a file raises no event. ``show`` takes each line, and an empty one
-    in the end.
+    A kernel that is read from a file raises no event. ``show`` takes each line, and an
+    empty one in the end.
     """
 
     def __init__(self) -> None:
@@ -322,7 +340,9 @@ class _CompilationNotice(event.Listener):
             )
             logger.warning("sparseauc: %s", text)
         total = max(self.compiled, KERNELS_OF_A_FIT)
-        self.show(f"compiling kernel {self.compiled} of {total}, about {SECONDS_OF_A_FIT} s, once")
+        self.show(
+            f"compiling kernel {self.compiled} of {total}, about {SECONDS_OF_A_FIT} s, once"
+        )
 
     def on_end(self, event: Any) -> None:
         if _is_ours(event.data["dispatcher"]):

@@ -32,7 +32,9 @@ def shortened(text: str, most: int = 40) -> str:
 def did_you_mean(name: str, names: Sequence[str]) -> str:
     """Return "did you mean …?", or which names there are if none is near."""
     bare = {known.partition(" (")[0].lower(): known for known in names}  # without units
-    close = get_close_matches(name.partition(" (")[0].lower(), list(bare), n=3, cutoff=0.6)
+    close = get_close_matches(
+        name.partition(" (")[0].lower(), list(bare), n=3, cutoff=0.6
+    )
     if close:
         return f"did you mean {either([repr(bare[match]) for match in close])}?"
     return f"there are {quoted(names, 8)}"
@@ -53,8 +55,8 @@ def printable(text: str) -> str:
 def _written_out(character: str) -> str:
     if character == "\n" or (character.isprintable() or character == " "):
         return character
-    # Characters that only format, such as joiners within words, are harmless but for those that
-    # turn the direction of writing.
+    # Characters that only format, such as joiners within words, are harmless but for
+    # those that turn the direction of writing.
     harmless = unicodedata.category(character) in ("Cf", "Zs", "Co", "Cn")
     turning = "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069"
     if harmless and not turning:
@@ -67,7 +69,9 @@ def spreadsheet_safe(text: Any) -> Any:
 
     An apostrophe is put before text that looks like a formula; all else is not changed.
     """
-    if not isinstance(text, str) or not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+    if not isinstance(text, str) or not text.startswith(
+        ("=", "+", "-", "@", "\t", "\r")
+    ):
         return text
     try:
         float(text)

@@ -40,7 +40,11 @@ def _all_commands(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", "-V", is_eager=True, callback=_print_version, help="Print the version."
+            "--version",
+            "-V",
+            is_eager=True,
+            callback=_print_version,
+            help="Print the version.",
         ),
     ] = False,
 ) -> None:
@@ -51,7 +55,8 @@ def _show_demo(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="FOLDER", help="Where to write. Files of an earlier demo are replaced."
+            metavar="FOLDER",
+            help="Where to write. Files of an earlier demo are replaced.",
         ),
     ] = Path("demo-output"),
 ) -> None:

@@ -29,7 +29,9 @@ _FORMAT = ("delimiter", "encoding", "sheet", "decimal")
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the fields of each parameter that is a dataclass as options of their own."""
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {
+        name: kind for name, kind in hints.items() if is_dataclass(kind)
+    }
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         if name not in groups:
@@ -38,7 +40,10 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         types = get_type_hints(groups[name], include_extras=True)
         parameters += [
             inspect.Parameter(
-                field.name, parameter.kind, default=field.default, annotation=types[field.name]
+                field.name,
+                parameter.kind,
+                default=field.default,
+                annotation=types[field.name],
             )
             for field in fields(groups[name])
         ]
@@ -46,7 +51,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**given: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            given[name] = kind(
+                **{field.name: given.pop(field.name) for field in fields(kind)}
+            )
         command(**given)
 
     run.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -70,7 +77,9 @@ TableFile = Annotated[
 ]
 ModelFile = Annotated[
     Path,
-    typer.Argument(metavar="MODEL", show_default=False, help="File written by sparseauc fit."),
+    typer.Argument(
+        metavar="MODEL", show_default=False, help="File written by sparseauc fit."
+    ),
 ]
 Force = Annotated[bool, output("--force", help="Replace files that exist.")]
 Json = Annotated[bool, output("--json", help="Print the result as JSON.")]
@@ -104,7 +113,9 @@ class Training:
     ] = None
     negative: Annotated[
         str | None,
-        reading(help="Label of the negative class. Rows with other labels are left out."),
+        reading(
+            help="Label of the negative class. Rows with other labels are left out."
+        ),
     ] = None
     time: Annotated[
         str | None,
@@ -125,7 +136,8 @@ class Training:
         ),
     ] = None
     exclude: Annotated[
-        list[str] | None, reading(metavar="NAME", help="Column to leave out. Can be repeated.")
+        list[str] | None,
+        reading(metavar="NAME", help="Column to leave out. Can be repeated."),
     ] = None
     groups: Annotated[
         str | None,
@@ -204,11 +216,15 @@ class Training:
 
     def _as_rules(self) -> dict[str, Any]:
         how, colon, most = self.text.partition(":")
-        if how not in ("auto", "drop") or (colon and not (most.isdigit() and int(most) >= 2)):
+        if how not in ("auto", "drop") or (
+            colon and not (most.isdigit() and int(most) >= 2)
+        ):
             raise typer.BadParameter(
                 f"--text takes auto, drop, or auto:N for up to N levels, got {self.text!r}"
             )
-        found = given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})
+        found = (
+            given(self) | {"text": how} | ({"max_levels": int(most)} if colon else {})
+        )
         codes = map(str.strip, (self.missing_codes or "").split(","))
         return found | {"missing_codes": tuple(filter(None, codes))} | self._horizon()
 
@@ -221,7 +237,9 @@ class Training:
             horizon = float(number)
         except ValueError:
             horizon = 0.0
-        if within not in ("", "within")[: 1 + bool(colon)] or not 0 < horizon < float("inf"):
+        if within not in ("", "within")[: 1 + bool(colon)] or not 0 < horizon < float(
+            "inf"
+        ):
             raise typer.BadParameter(
                 f"--horizon is a number above 0, or within:365 for a binary question, not "
                 f"{self.horizon!r}"
@@ -255,7 +273,11 @@ class TextFile:
     ] = None
 
     def read(
-        self, path: Path, as_text: Collection[str], ids: str | None, columns: Collection[str] = ()
+        self,
+        path: Path,
+        as_text: Collection[str],
+        ids: str | None,
+        columns: Collection[str] = (),
     ) -> Source:
         """Read a file as a table of rows, with labels joined; such ``columns`` may be its rows."""
         from ..reading import read_source
@@ -286,13 +308,17 @@ class TextFile:
         ids = ids if isinstance(ids, str) and ids not in as_text else None
         source = self.read(path, as_text, ids, {term.column for term in card.terms})
         codes = card.summary.get("missing_codes")
-        return empty_codes(source, list(map(str, codes)) if isinstance(codes, list) else (), ids)
+        return empty_codes(
+            source, list(map(str, codes)) if isinstance(codes, list) else (), ids
+        )
 
     def _as_arguments(self) -> dict[str, Any]:
         given = read_assignments(self.format or (), "--format", _FORMAT)
         decimal = given.get("decimal")
         if decimal not in (None, "point", "comma"):
-            raise typer.BadParameter(f"--format: decimal is point or comma, not {decimal!r}")
+            raise typer.BadParameter(
+                f"--format: decimal is point or comma, not {decimal!r}"
+            )
         delimiter = given.get("delimiter")
         return {
             # A tab is hard to type.
@@ -303,7 +329,9 @@ class TextFile:
         }
 
 
-def read_assignments(given: Sequence[str], option: str, names: Sequence[str]) -> dict[str, str]:
+def read_assignments(
+    given: Sequence[str], option: str, names: Sequence[str]
+) -> dict[str, str]:
     """Return values by name, of texts such as "delimiter=;"."""
     values: dict[str, str] = {}
     for text in given:

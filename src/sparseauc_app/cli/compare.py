@@ -35,7 +35,9 @@ def compare_command(
             + f". With --time: {', '.join(methods_of_times())}."
         ),
     ] = "usual",
-    folds: Annotated[int, options.fitting(min=2, metavar="N", help="Number of outer folds.")] = 5,
+    folds: Annotated[
+        int, options.fitting(min=2, metavar="N", help="Number of outer folds.")
+    ] = 5,
     as_json: options.Json = False,
 ) -> None:
     """Compare methods on TABLE by nested cross-validation, each tuned on training rows only."""
@@ -57,13 +59,17 @@ def compare_command(
     finish({}, said if as_json else None, notes, ready.warnings, show)
 
 
-def _choose_methods(names: str, known: Mapping[str, Method]) -> tuple[list[str], list[str]]:
+def _choose_methods(
+    names: str, known: Mapping[str, Method]
+) -> tuple[list[str], list[str]]:
     """Methods by name, and notes on those that are left out of the usual ones, or of all."""
     if names not in ("usual", "all"):
         chosen = [name.strip() for name in names.split(",")]
         for name in chosen:
             if name not in known:
-                raise typer.BadParameter(f"unknown method {name!r}; known: {', '.join(known)}")
+                raise typer.BadParameter(
+                    f"unknown method {name!r}; known: {', '.join(known)}"
+                )
         return chosen, []
     asked = [method for method in known.values() if names == "all" or method.usual]
     absent = [method for method in asked if not method.installed]
@@ -74,7 +80,9 @@ def _choose_methods(names: str, known: Mapping[str, Method]) -> tuple[list[str],
     return [method.key for method in asked if method.installed], notes
 
 
-def _print_results(results: list[MethodResult], within: str | None, measure: str) -> None:
+def _print_results(
+    results: list[MethodResult], within: str | None, measure: str
+) -> None:
     from rich.console import Console
 
     from ..formatting import auc_text

@@ -34,11 +34,15 @@ def run_demo(out: Path, app: typer.Typer) -> None:
     tables = demo_tables(0)
     paths = {name: out / name for name in (*tables, "model.json", "report.html")}
     table, new, model, report = (
-        paths[name] for name in ("patients.csv", "new_patients.csv", "model.json", "report.html")
+        paths[name]
+        for name in ("patients.csv", "new_patients.csv", "model.json", "report.html")
     )
     check_outputs(*paths.values(), force=True)
     write_outputs(
-        {paths[name]: frame.to_csv(index=False).encode() for name, frame in tables.items()}
+        {
+            paths[name]: frame.to_csv(index=False).encode()
+            for name, frame in tables.items()
+        }
     )
     known = tables["patients.csv"]
     _say(
@@ -65,9 +69,9 @@ def run_demo(out: Path, app: typer.Typer) -> None:
 def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
     """The tables of the demo, by file name, which the commands of the pages read.
 
-    Patients, new ones without outcome, those of two hospitals with their wards, those of a third
-    hospital with a score in use there, those who are followed until death or the end of the study,
-    costs of the columns, and signs of two coefficients.
+    Patients, new ones without outcome, those of two hospitals with their wards, those
+    of a third hospital with a score in use there, those who are followed until death or
+    the end of the study, costs of the columns, and signs of two coefficients.
     """
     import numpy as np
     import pandas as pd
@@ -79,14 +83,17 @@ def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
     rng = np.random.default_rng(seed)
     place = rng.integers(12, size=len(patients))
     two = patients.assign(
-        site=np.where(place < 6, "north", "south"), ward=[f"ward {j + 1}" for j in place]
+        site=np.where(place < 6, "north", "south"),
+        ward=[f"ward {j + 1}" for j in place],
     )
     third = make_patients(OTHER, random_state=seed + 1)
 
     def lactate_of(table: pd.DataFrame) -> pd.Series:
         return table["lactate (mmol/L)"].fillna(1.5)
 
-    warning = (third["heart rate (/min)"].fillna(80) - 60) // 20 + lactate_of(third).round()
+    warning = (third["heart rate (/min)"].fillna(80) - 60) // 20 + lactate_of(
+        third
+    ).round()
     third["early warning score"] = warning
     third["site"] = rng.choice(["east", "west"], len(third))
     risk = lactate_of(patients) + patients["age (years)"].fillna(60) / 20
@@ -98,7 +105,9 @@ def demo_tables(seed: int) -> dict[str, pd.DataFrame]:
     columns = patients.columns.drop(["patient", "sepsis"])
     laboratory = columns.str.contains(r"/L|10\^")
     costs = pd.DataFrame({"name": columns, "cost": np.where(laboratory, 8, 0)})
-    signs = pd.DataFrame({"name": ["age (years)", "lactate (mmol/L)"], "sign": ["+", "+"]})
+    signs = pd.DataFrame(
+        {"name": ["age (years)", "lactate (mmol/L)"], "sign": ["+", "+"]}
+    )
     return {
         "patients.csv": patients,
         "new_patients.csv": cohort[PATIENTS:].drop(columns="sepsis"),
@@ -138,7 +147,9 @@ def _run_algorithm_1() -> None:
     k = 80
     rows = 1000
     data = make_outbreak(n=6 * rows, d=1000, k=k, correlation=0.8, random_state=0)
-    X, X_new, y, y_new = train_test_split(*data, train_size=rows, stratify=data.y, random_state=0)
+    X, X_new, y, y_new = train_test_split(
+        *data, train_size=rows, stratify=data.y, random_state=0
+    )
     _say(
         f"Algorithm 1 of the paper (SHT-AUC) on its outbreak data: {rows} rows, "
         f"{int((y > 0).sum())} of them positive, 1000 correlated columns, {k} of them shifted. "
@@ -151,7 +162,9 @@ def _run_algorithm_1() -> None:
     typer.echo("  epoch      F  training AUC")
     for epoch in sorted({1, 2, 5, 10, 20, len(epochs)}):
         if epoch <= len(epochs):
-            typer.echo(f"  {epoch:5d} {epochs[epoch - 1]:6.3f}  {history['auc'][epoch - 1]:12.3f}")
+            typer.echo(
+                f"  {epoch:5d} {epochs[epoch - 1]:6.3f}  {history['auc'][epoch - 1]:12.3f}"
+            )
     found = auc_confidence_interval(y_new, model.decision_function(X_new))
     typer.echo(
         f"On {y_new.size} new rows: AUC {found.auc:.3f} (95 % CI {found.low:.3f} to "
@@ -161,4 +174,6 @@ def _run_algorithm_1() -> None:
 
 
 def _say(text: str) -> None:
-    typer.echo("\n" + textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False))
+    typer.echo(
+        "\n" + textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
+    )

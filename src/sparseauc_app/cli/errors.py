@@ -100,7 +100,11 @@ class GuardedGroup(_PlainParameters, TyperGroup):
                 raise
             _close_output()
             reason = error.strerror or str(error)
-            _fail(f"cannot write to standard output: {reason}", ExitCode.OUTPUT, as_json=False)
+            _fail(
+                f"cannot write to standard output: {reason}",
+                ExitCode.OUTPUT,
+                as_json=False,
+            )
         except ValueError as error:
             code = _code_of(error)
             options = getattr(error, "options", ())
@@ -153,7 +157,9 @@ def _code_of(error: ValueError) -> ExitCode:
 
 def _fail(message: str, code: ExitCode, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"error": message, "exit_code": int(code)}, ensure_ascii=False))
+        typer.echo(
+            json.dumps({"error": message, "exit_code": int(code)}, ensure_ascii=False)
+        )
     else:
         typer.echo(f"Error: {printable(message)}", err=True)
     raise typer.Exit(int(code)) from None

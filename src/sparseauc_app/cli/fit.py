@@ -71,9 +71,14 @@ class Fitting:
         ),
     ] = None
     quick: Annotated[
-        bool, fitting("--quick", help="Skip nested cross-validation and stability selection.")
+        bool,
+        fitting(
+            "--quick", help="Skip nested cross-validation and stability selection."
+        ),
     ] = False
-    seed: Annotated[int, fitting(min=0, max=2**32 - 1, metavar="N", help="Random seed.")] = 0
+    seed: Annotated[
+        int, fitting(min=0, max=2**32 - 1, metavar="N", help="Random seed.")
+    ] = 0
     jobs: Annotated[
         int | None,
         fitting(
@@ -125,11 +130,14 @@ def fit_command(
     text_file: options.TextFile,
     ids: Annotated[
         str | None,
-        options.reading(help="Column of row identifiers, which predict copies. It is not fitted."),
+        options.reading(
+            help="Column of row identifiers, which predict copies. It is not fitted."
+        ),
     ] = None,
     how: Fitting,
     out: Annotated[
-        Path | None, options.output("--out", "-o", help="Model file to write, such as model.json.")
+        Path | None,
+        options.output("--out", "-o", help="Model file to write, such as model.json."),
     ] = None,
     report: Annotated[
         Path | None,
@@ -146,9 +154,18 @@ def fit_command(
     if how.alpha is not None and not how.alpha < float("inf"):
         raise typer.BadParameter("--alpha must be a finite number of 0 or more")
     if how.jobs == 0:
-        raise typer.BadParameter("--jobs must be a number other than 0; -1 is one for each core")
+        raise typer.BadParameter(
+            "--jobs must be a number other than 0; -1 is one for each core"
+        )
 
-    from .output import check_outputs, check_suffix, finish, made_by, print_card, progress
+    from .output import (
+        check_outputs,
+        check_suffix,
+        finish,
+        made_by,
+        print_card,
+        progress,
+    )
 
     contents: dict[Path, bytes] = {}
     check_outputs(out, report, force=force, inputs=(table,))

@@ -26,7 +26,9 @@ from ..scorecard import ScoreCard
 from .errors import OutputError
 
 
-def check_outputs(*targets: Path | None, force: bool, inputs: Collection[Path | None] = ()) -> None:
+def check_outputs(
+    *targets: Path | None, force: bool, inputs: Collection[Path | None] = ()
+) -> None:
     """Refuse outputs that could not be written, that exist without ``force``, or are inputs."""
     taken = [os.path.realpath(source) for source in inputs if source is not None]
     seen: list[str] = []
@@ -37,11 +39,15 @@ def check_outputs(*targets: Path | None, force: bool, inputs: Collection[Path | 
         if place in seen:
             raise OutputError(f"two outputs have the same name, {target}")
         if place in taken:
-            raise OutputError(f"{target} is an input: choose another name for the output")
+            raise OutputError(
+                f"{target} is an input: choose another name for the output"
+            )
         try:
             _check_target(target, force)
         except OSError as error:
-            raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
+            raise OutputError(
+                f"cannot write {target}: {error.strerror or error}"
+            ) from error
         seen.append(place)
 
 
@@ -50,7 +56,9 @@ def _check_target(target: Path, force: bool) -> None:
     if target.is_dir():
         raise OutputError(f"{target} is a folder: give the name of a file")
     if target.is_symlink() and target.exists():
-        raise OutputError(f"{target} is a link: give the file it leads to, {target.resolve()}")
+        raise OutputError(
+            f"{target} is a link: give the file it leads to, {target.resolve()}"
+        )
     if not folder.is_dir():
         raise OutputError(f"there is no folder {folder}")
     with suppress(FileNotFoundError):
@@ -77,7 +85,9 @@ def check_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise OutputError(f"cannot write to folder {folder}: {error.strerror or error}") from error
+        raise OutputError(
+            f"cannot write to folder {folder}: {error.strerror or error}"
+        ) from error
 
 
 def write_outputs(contents: Mapping[Path, bytes]) -> list[str]:
@@ -127,13 +137,19 @@ def print_card(card: ScoreCard) -> None:
         typer.echo(printable(line))
     print_rows([short_list_row(line, card.measure) for line in card.chosen], title)
     for text in effects_in_words(card.chosen):
-        typer.echo(fill(printable(text), 80, initial_indent=" ", subsequent_indent="   "))
+        typer.echo(
+            fill(printable(text), 80, initial_indent=" ", subsequent_indent="   ")
+        )
     if about.get("points"):
         from sparseauc.selection.points import write_points
 
-        typer.echo(printable(write_points({**about["points"], "positive": card.event})) + "\n")
+        typer.echo(
+            printable(write_points({**about["points"], "positive": card.event})) + "\n"
+        )
     if about.get("operating_points"):
-        print_points(about["operating_points"], "Thresholds, by nested cross-validation")
+        print_points(
+            about["operating_points"], "Thresholds, by nested cross-validation"
+        )
 
 
 def print_points(points: Iterable[Mapping[str, Any]], title: str) -> None:
@@ -149,7 +165,9 @@ def print_rows(
     rows: Sequence[Mapping[str, Any]], title: str | None = None, *, padding: int = 1
 ) -> None:
     """Print a table within the terminal's width: a line for each row, a column for each key."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, padding=(0, padding))
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, padding=(0, padding)
+    )
     for key in rows[0] if rows else ():
         text = key in ("column", "method", "threshold")
         table.add_column(
@@ -160,7 +178,10 @@ def print_rows(
             vertical="bottom",
         )
     for row in rows:
-        cells = (f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values())
+        cells = (
+            f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+            for cell in row.values()
+        )
         table.add_row(*(escape(printable(cell)) for cell in cells))
     if title is not None:
         typer.secho(printable(title), bold=True)
@@ -187,8 +208,8 @@ Report = Callable[[str, float, int], None]
 def progress(stage: str) -> Iterator[Report]:
     """Show the current stage and a progress bar, on terminals only; removed at the end.
 
-    Yields a function to call with the stage, its steps done and their number. Every stage begins
-    with a step of 0, and has a time left of its own.
+    Yields a function to call with the stage, its steps done and their number. Every
+    stage begins with a step of 0, and has a time left of its own.
     """
     from rich.progress import (
         BarColumn,

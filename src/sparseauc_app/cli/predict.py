@@ -60,8 +60,9 @@ def predict_command(
 ) -> None:
     """Score the rows of TABLE: score in log odds (or total of points), risk and label.
 
-    Of a model of times to event: score in logarithms of hazard ratios, and risk until its horizon.
-    Columns are found by name, in any order. Columns that the model does not use are ignored.
+    Of a model of times to event: score in logarithms of hazard ratios, and risk until
+    its horizon. Columns are found by name, in any order. Columns that the model does
+    not use are ignored.
     """
     from .output import check_outputs, check_suffix, finish, progress
 
@@ -85,7 +86,9 @@ def predict_command(
             frame["risk"] = card.probabilities(scores)
         if card.times is None:
             labels = np.where(scores > cut, card.positive, card.negative)
-            frame["label"] = pd.Series(labels, dtype=object).mask(np.isnan(scores), None)
+            frame["label"] = pd.Series(labels, dtype=object).mask(
+                np.isnan(scores), None
+            )
     content = _format_scores(frame, ".csv" if out is None else out.suffix.lower())
     notes = [*source.notes, *found.notes]
     warnings = [*found.warnings, *_warn_of_gaps(scores)]
@@ -135,5 +138,7 @@ def _format_scores(frame: pd.DataFrame, suffix: str) -> bytes:
         for_spreadsheets(frame).to_excel(content, sheet_name="scores", index=False)
     else:
         delimiter = "\t" if suffix == ".tsv" else ","
-        for_spreadsheets(frame).to_csv(content, sep=delimiter, index=False, lineterminator="\n")
+        for_spreadsheets(frame).to_csv(
+            content, sep=delimiter, index=False, lineterminator="\n"
+        )
     return content.getvalue()

@@ -73,9 +73,12 @@ def export_command(
         finish({out: content}, None, (), (), lambda: None)
     else:
         text = content.decode()
-        # SQL has a blank for a carriage return in texts; quotes within them are doubled.
+        # SQL has a blank for a carriage return in texts; quotes within them are
+        # doubled.
         without = text.replace(", '\r', ' ')", "").replace("\t", " ")
-        if printable(without) != without or any("\r" in term.column for term in card.terms):
+        if printable(without) != without or any(
+            "\r" in term.column for term in card.terms
+        ):
             raise OutputError(
                 f"{model.name} has names with control characters, which a terminal would obey: "
                 "write the export to a file with --out"

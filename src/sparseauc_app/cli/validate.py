@@ -24,7 +24,8 @@ def validate_command(
     by: Annotated[
         str | None,
         options.fitting(
-            metavar="NAME", help="Column of groups to evaluate one by one, such as the site."
+            metavar="NAME",
+            help="Column of groups to evaluate one by one, such as the site.",
         ),
     ] = None,
     groups: Annotated[
@@ -45,7 +46,9 @@ def validate_command(
     ] = None,
     positive: Annotated[
         str | None,
-        options.reading(help="Label of the positive class in TABLE. By default that of the model."),
+        options.reading(
+            help="Label of the positive class in TABLE. By default that of the model."
+        ),
     ] = None,
     negative: Annotated[
         str | None,
@@ -68,20 +71,24 @@ def validate_command(
         ),
     ] = None,
     out: Annotated[
-        Path | None, options.output("--out", "-o", help="Updated model to write, with --update.")
+        Path | None,
+        options.output("--out", "-o", help="Updated model to write, with --update."),
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Validate MODEL on new rows with known outcome, such as another hospital or year.
 
-    Example: sparseauc validate model.json next_year.csv --by site --report validation.html
+    Example: sparseauc validate model.json next_year.csv --by site --report
+    validation.html
     """
     from .output import check_outputs, check_suffix, finish, made_by, progress
 
     contents: dict[Path, bytes] = {}
     if (update is None) != (out is None):
-        raise typer.BadParameter("--update and --out go together: one says how, the other where")
+        raise typer.BadParameter(
+            "--update and --out go together: one says how, the other where"
+        )
     check_outputs(report, out, force=force, inputs=(model, table))
     check_suffix(report, "--report", (".html", ".htm"))
     with progress(f"Reading {table.name}"):
@@ -110,7 +117,9 @@ def validate_command(
             from ..pages.html import render
             from ..pages.validation_report import build_validation_report
 
-            contents[report] = render(build_validation_report(found, made_by(table))).encode()
+            contents[report] = render(
+                build_validation_report(found, made_by(table))
+            ).encode()
     notes += found.notes
     show = partial(_print_validation, found)
     finish(contents, found.to_dict() if as_json else None, notes, found.warnings, show)

@@ -54,7 +54,9 @@ class _TooSlow(Exception):
     """A method would take longer than anybody waits for a report."""
 
 
-def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Baselines | None:
+def judge_baselines(
+    fit: FitResult, report: Progress = lambda *_: None
+) -> Baselines | None:
     """Compare the fit with simple methods in the same outer folds; None without nested folds.
 
     A method is left out if its first fold says that it would take minutes.
@@ -81,7 +83,8 @@ def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Basel
 
     outcome = table.outcome
     methods: dict[str, Callable[[int, Rows], Any]] = {
-        title: partial(fit_simply, make) for title, make in simple_methods(outcome).items()
+        title: partial(fit_simply, make)
+        for title, make in simple_methods(outcome).items()
     }
     if table.follow_up is None and table.weight is None:
         methods[L1] = fit_l1
@@ -89,7 +92,9 @@ def judge_baselines(fit: FitResult, report: Progress = lambda *_: None) -> Basel
     left_out = []
     for title, method in methods.items():
         try:
-            judged = score_folds(table, splits, _within_time(method, title, len(splits), report))
+            judged = score_folds(
+                table, splits, _within_time(method, title, len(splits), report)
+            )
         except _TooSlow:
             left_out.append(title)
             continue
@@ -125,10 +130,11 @@ def _time_of_l1(table: Table, train: Rows) -> float:
     return (time.perf_counter() - started) / 3 * train.size / rows.size
 
 
-# Lists count as good as the best that lose at most this share of what it lowers the loss by; the
-# loss itself says little where a ridge shrinks all coefficients.
+# Lists count as good as the best that lose at most this share of what it lowers the
+# loss by; the loss itself says little where a ridge shrinks all coefficients.
 WITHIN = 0.02
-# Near-equal lists that are looked for, and shown; multiplications to settle all: 0.1 seconds.
+# Near-equal lists that are looked for, and shown; multiplications to settle all: 0.1
+# seconds.
 _MOST = 100
 _SHOWN = 10
 _OPERATIONS = 2e8
@@ -141,8 +147,8 @@ _REPLACEMENTS_OF_MANY = 1
 class Alternatives:
     """Replacements of columns, and other lists.
 
-    ``lists`` has that of the model before all: ``columns`` (names), ``auc`` over the outer folds,
-    ``gain``: what it lowers the loss by, as a share of the best.
+    ``lists`` has that of the model before all: ``columns`` (names), ``auc`` over the
+    outer folds, ``gain``: what it lowers the loss by, as a share of the best.
     """
 
     replacements: pd.DataFrame
@@ -163,11 +169,17 @@ def find_alternatives(fit: FitResult) -> Alternatives | None:
     target = labels_for(classifier, table)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # The fit said what there is to warn of.
+            warnings.simplefilter(
+                "ignore", UserWarning
+            )  # The fit said what there is to warn of.
             fitted = FittedList.from_model(classifier, table.X, target, **table.known())
         fitted = replace(fitted, names=table.columns)
         outcome = table.outcome
-        splits = [split for split in splits_of(nested.folds) if outcome.take(split[1]).informative]
+        splits = [
+            split
+            for split in splits_of(nested.folds)
+            if outcome.take(split[1]).informative
+        ]
         splits = fitted.outcome.split(splits, fitted.X, None, None)
         n_best = _REPLACEMENTS if fitted.support.size <= 20 else _REPLACEMENTS_OF_MANY
         replacements = best_replacements(fitted, n_best, splits)
@@ -182,9 +194,13 @@ def find_alternatives(fit: FitResult) -> Alternatives | None:
     shown = dict(zip(near.lists, near.objectives.tolist(), strict=True))
     shown.pop(own, None)
     first = [(own, loss), *list(shown.items())[: _SHOWN - 1]]
-    supports = [np.array([places[name] for name in names], np.int64) for names, _ in first]
+    supports = [
+        np.array([places[name] for name in names], np.int64) for names, _ in first
+    ]
     aucs = judge_lists(fitted, supports, splits)[0].mean(axis=0)
-    gains = np.array([1 - objective for _, objective in first]) / (1 - near.objectives.min())
+    gains = np.array([1 - objective for _, objective in first]) / (
+        1 - near.objectives.min()
+    )
     lists = pd.DataFrame(
         {"columns": [list(names) for names, _ in first], "auc": aucs, "gain": gains}
     )
@@ -201,7 +217,8 @@ def learning_curve(
 ) -> list[tuple[int, AUCInterval]] | None:
     """AUC on the outer folds by the number of training rows; None where it would take minutes.
 
-    Every fit chooses its columns anew, as many as the final list has, with the final ridge.
+    Every fit chooses its columns anew, as many as the final list has, with the final
+    ridge.
     """
     table = fit.table
     nested = fit.nested
@@ -221,14 +238,18 @@ def learning_curve(
             report("Learning curve", done, len(splits) * len(_SHARES))
             rows = _share_of(train, table.y, share, fold)
             model = list_of_k(table.outcome, k, fit.summary["alpha"])
-            model.set_params(limits=groups, curves=getattr(fit.classifier, "curves_", False))
+            model.set_params(
+                limits=groups, curves=getattr(fit.classifier, "curves_", False)
+            )
             return fit_rows(model, table.X, table.outcome.y, rows, **table.known())
 
         fewest = _share_of(splits[0][0], table.y, share, 0)
         if table.outcome.take(fewest).informative < 3:
             break
         judged = score_folds(table, splits, fit_share)
-        size = np.mean([_share_of(train, table.y, share, 0).size for train, _ in splits])
+        size = np.mean(
+            [_share_of(train, table.y, share, 0).size for train, _ in splits]
+        )
         found.append((round(float(size)), judged.interval))
         slow = (time.perf_counter() - started) * len(_SHARES) > _CURVE_PATIENCE
         if len(found) == 1 and slow:

@@ -74,12 +74,14 @@ def _middle_of(samples: Array) -> Array | None:
     return ends
 
 
-def bootstrap_effects(fit: FitResult, report: Progress = lambda *_: None) -> list[ColumnEffect]:
+def bootstrap_effects(
+    fit: FitResult, report: Progress = lambda *_: None
+) -> list[ColumnEffect]:
     """Effects of the chosen columns, in the order of ``fit.columns``.
 
-    Each sample chooses as many columns anew, with the final ridge; its effects are brought to the
-    scale of the model by a regression of all rows on its score. Groups are drawn as a whole. There
-    are no samples where they would take minutes.
+    Each sample chooses as many columns anew, with the final ridge; its effects are
+    brought to the scale of the model by a regression of all rows on its score. Groups
+    are drawn as a whole. There are no samples where they would take minutes.
     """
     places = [fit.table.names.index(str(name)) for name in fit.columns["column"]]
     found = [_look_at(fit, j) for j in places]
@@ -87,9 +89,13 @@ def bootstrap_effects(fit: FitResult, report: Progress = lambda *_: None) -> lis
     for place, j in enumerate(places):
         one = found[place]
         rows = [_evaluate(encodings.get(j), one, slope) for encodings, slope in refits]
-        samples = np.array([effect for effect, _ in rows]).reshape(len(rows), one.at.size)
+        samples = np.array([effect for effect, _ in rows]).reshape(
+            len(rows), one.at.size
+        )
         across = np.array([of for _, of in rows])
-        found[place] = ColumnEffect(**{**vars(one), "samples": samples, "across_samples": across})
+        found[place] = ColumnEffect(
+            **{**vars(one), "samples": samples, "across_samples": across}
+        )
     return found
 
 
@@ -117,7 +123,9 @@ def _look_at(fit: FitResult, j: int) -> ColumnEffect:
     return ColumnEffect(**{**vars(plain), "effect": effect, "across": across})
 
 
-def _evaluate(encoding: Encoding | None, where: ColumnEffect, slope: float) -> tuple[Array, float]:
+def _evaluate(
+    encoding: Encoding | None, where: ColumnEffect, slope: float
+) -> tuple[Array, float]:
     """Evaluate an effect at values less than at the reference, and between the quartiles."""
     if encoding is None:
         return np.zeros(where.at.size), 0.0
@@ -126,7 +134,9 @@ def _evaluate(encoding: Encoding | None, where: ColumnEffect, slope: float) -> t
         effects = encoding.effect(where.levels)
         return slope * (effects - effects[int(where.reference)]), np.nan
     at_reference, low, high = encoding.effect([where.reference, *where.quartiles])
-    return slope * (encoding.effect(where.at) - at_reference), float(slope * (high - low))
+    return slope * (encoding.effect(where.at) - at_reference), float(
+        slope * (high - low)
+    )
 
 
 def _slope_of(fit: FitResult, scores: Array) -> float:
@@ -162,7 +172,9 @@ def _refit(fit: FitResult, report: Progress) -> list[tuple[dict[int, Encoding], 
         drawn = np.bincount(rng.integers(0, n_units, n_units), minlength=n_units)[units]
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of chance, which the fit told
+                warnings.simplefilter(
+                    "ignore", UserWarning
+                )  # of chance, which the fit told
                 refit.fit(table.X, y, sample_weight=drawn * weight, **known)
         except ValueError:  # of so few rows that the sample lacks a class
             return []

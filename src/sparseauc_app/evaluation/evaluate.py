@@ -25,15 +25,20 @@ from .alternatives import (
 from .bootstrap import ColumnEffect, bootstrap_effects
 from .probabilities import Risks, judge_scores, log_odds_of
 from .ranking import Followed, RankCurves, follow_scores, rank_curves
-from .sample_size import DevelopmentSize, ValidationSize, development_size, validation_size
+from .sample_size import (
+    DevelopmentSize,
+    ValidationSize,
+    development_size,
+    validation_size,
+)
 
 
 @dataclass(frozen=True)
 class CandidateRow:
     """A candidate column in all rows and in each class, as text, and its missing values.
 
-    A number is its median (quartiles), a column of 0 and 1 the count (per cent) of 1. A column of
-    text has a row for each level, with its count (per cent).
+    A number is its median (quartiles), a column of 0 and 1 the count (per cent) of 1. A
+    column of text has a row for each level, with its count (per cent).
     """
 
     name: str
@@ -55,11 +60,15 @@ def describe_candidates(table: Table, chosen: list[str]) -> list[CandidateRow]:
         missing = int(np.isnan(values).sum())
         levels = table.numbers.levels.get(j)
         if levels is None:
-            rows.append(_describe_column(name, values, table.y == 1, j in first, missing))
+            rows.append(
+                _describe_column(name, values, table.y == 1, j in first, missing)
+            )
             continue
         for number, level in enumerate(levels):
             has = np.where(np.isnan(values), np.nan, values == number)
-            row = _describe_column(f"{name}={level}", has, table.y == 1, j in first, missing)
+            row = _describe_column(
+                f"{name}={level}", has, table.y == 1, j in first, missing
+            )
             rows.append(row)
     return rows
 
@@ -126,7 +135,8 @@ class Evaluation:
         Like the others below, None without nested cross-validation.
     alternatives : Alternatives, optional
     risks : Risks, optional
-        Out-of-fold, calibrated by the other folds; of times to event, until the horizon.
+        Out-of-fold, calibrated by the other folds; of times to event, until the
+        horizon.
     curves : RankCurves, optional
         Of two classes without weights.
     followed : Followed, optional
@@ -173,8 +183,8 @@ def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation
 
     Notes
     -----
-    L1 logistic regression and the learning curve are left out where their first fits say that they
-    would take minutes.
+    L1 logistic regression and the learning curve are left out where their first fits
+    say that they would take minutes.
     """
     progress("Looking for replacements", 0, 1)
     table = fit.table
@@ -235,11 +245,17 @@ def _calibration_of_model(card: ScoreCard) -> Calibration:
 
 def _judge_instability(fit: FitResult) -> Instability | None:
     """Risks by the models of the outer folds, on the scale of the final model."""
-    if fit.nested is None or fit.nested.fold_scores is None or fit.card.calibration is None:
+    if (
+        fit.nested is None
+        or fit.nested.fold_scores is None
+        or fit.card.calibration is None
+    ):
         return None
     how = _calibration_of_model(fit.card)
     risks = how.risks(fit.training_scores)
     scores = on_scale_of(fit.training_scores, fit.table.outcome, fit.nested.fold_scores)
     refitted = how.risks(scores)
     away = np.abs(refitted - risks).mean(axis=0)
-    return Instability(risks, refitted, float(away.mean()), float(np.quantile(away, 0.9)))
+    return Instability(
+        risks, refitted, float(away.mean()), float(np.quantile(away, 0.9))
+    )

@@ -10,7 +10,12 @@ from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score
 
 from sparseauc.outcome import Outcome, Times
-from sparseauc.performance import CalibrationBins, binomial_limits, calibration_bins, fit_logistic
+from sparseauc.performance import (
+    CalibrationBins,
+    binomial_limits,
+    calibration_bins,
+    fit_logistic,
+)
 from sparseauc.survival import ProportionalHazards
 from sparseauc.utils.types import Array, Mask
 
@@ -31,8 +36,9 @@ class CalibrationCurve:
     predicted, observed, low, high : ndarray
         The curve with its pointwise 95 % band.
     ici, e50, e90 : float
-        Mean (integrated calibration index), median and 90 % quantile of the distance between
-        predicted and smoothed observed probability over the rows (Austin and Steyerberg 2019).
+        Mean (integrated calibration index), median and 90 % quantile of the distance
+        between predicted and smoothed observed probability over the rows (Austin and
+        Steyerberg 2019).
     """
 
     predicted: Array
@@ -96,7 +102,8 @@ def _local_weights(x: Array, place: float) -> tuple[slice, Array]:
 class DecisionCurve:
     """Net benefit at each threshold probability, of the model and of acting on all rows.
 
-    ``error`` is the standard error of the model's net benefit, which is a mean over rows.
+    ``error`` is the standard error of the model's net benefit, which is a mean over
+    rows.
     """
 
     thresholds: Array
@@ -105,7 +112,9 @@ class DecisionCurve:
     everyone: Array
 
 
-def decision_curve(p: Array, positive: Mask, weight: Array | None = None) -> DecisionCurve:
+def decision_curve(
+    p: Array, positive: Mask, weight: Array | None = None
+) -> DecisionCurve:
     """Net benefit at thresholds of whole per cents, up to where hardly any row lies above."""
     highest = min(0.99, max(0.1, float(np.quantile(p, 0.99))))
     thresholds = np.arange(1, np.ceil(100 * highest) + 1) / 100
@@ -125,10 +134,11 @@ def decision_curve(p: Array, positive: Mask, weight: Array | None = None) -> Dec
 class CalibrationCheck:
     """Calibration of the probabilities on new rows: the share of positives, and that expected.
 
-    ``intercept`` is calibration-in-the-large: what to add to the log odds for the two to agree.
-    ``slope`` is that of the logistic regression of the outcome on the predicted log odds: below 1
-    probabilities are too extreme, and it is NaN if the score separates the classes. Of times to
-    event, it is that of the Cox model of the logarithm of the predicted hazard.
+    ``intercept`` is calibration-in-the-large: what to add to the log odds for the two
+    to agree. ``slope`` is that of the logistic regression of the outcome on the
+    predicted log odds: below 1 probabilities are too extreme, and it is NaN if the
+    score separates the classes. Of times to event, it is that of the Cox model of the
+    logarithm of the predicted hazard.
     """
 
     observed: float
@@ -140,7 +150,10 @@ class CalibrationCheck:
 
     def as_dict(self) -> dict[str, float | None]:
         """Return what JSON can hold: None instead of NaN."""
-        return {key: None if np.isnan(value) else value for key, value in asdict(self).items()}
+        return {
+            key: None if np.isnan(value) else value
+            for key, value in asdict(self).items()
+        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,10 +190,14 @@ def judge_scores(outcome: Outcome, calibration: Calibration, scores: Array) -> R
     """Compare the risks of scores with the outcome."""
     log_odds = calibration.linear(scores) if calibration.link == "logit" else None
     classes = outcome.at_horizon()
-    risks = judge_risks(calibration.risks(scores), classes.positive, log_odds, classes.weight)
+    risks = judge_risks(
+        calibration.risks(scores), classes.positive, log_odds, classes.weight
+    )
     if not isinstance(outcome, Times):
         return risks
-    hazards = ProportionalHazards.fit(calibration.linear(scores), outcome.times, outcome.weight)
+    hazards = ProportionalHazards.fit(
+        calibration.linear(scores), outcome.times, outcome.weight
+    )
     slope = {"slope": hazards.slope, "slope_error": hazards.slope_error}
     return replace(risks, check=replace(risks.check, **slope))
 
@@ -197,7 +214,8 @@ def judge_risks(
     log_odds : ndarray of shape (n,), optional
         Exact ones of the probabilities.
     weight : ndarray of shape (n,), optional
-        What rows count, such as inverse censoring weights; rows of weight 0 count in means.
+        What rows count, such as inverse censoring weights; rows of weight 0 count in
+        means.
     """
     log_odds = log_odds_of(p) if log_odds is None else log_odds
     one = np.ones(p.size) if weight is None else weight
@@ -209,7 +227,9 @@ def judge_risks(
         curve=calibration_curve(p, positive) if weight is None else None,
         decision=decision_curve(p, positive, one),
         brier=float(np.mean(one * (positive - p) ** 2)),
-        average_precision=float(average_precision_score(positive, p, sample_weight=weight)),
+        average_precision=float(
+            average_precision_score(positive, p, sample_weight=weight)
+        ),
     )
 
 
@@ -226,7 +246,9 @@ def _bin_risks(p: Array, positive: Mask, weight: Array | None) -> CalibrationBin
         np.array([np.average(of[part], weights=weight[part]) for part in parts])
         for of in (p, positive)
     )
-    size = np.array([weight[part].sum() ** 2 / np.sum(weight[part] ** 2) for part in parts])
+    size = np.array(
+        [weight[part].sum() ** 2 / np.sum(weight[part] ** 2) for part in parts]
+    )
     low, high = binomial_limits(share * size, size)
     return CalibrationBins(means, plain.rows, share * plain.rows, low, high)
 
@@ -245,7 +267,9 @@ def check_calibration(
     # The mean rises with what is added: one root, and these ends enclose it.
     ends = -log_odds.max() - 50, 50 - log_odds.min()
     added = float(brentq(lambda a: mean(expit(log_odds + a)) - observed, *ends))
-    error = _standard_error(expit(log_odds + added), np.ones_like(log_odds), positive, weight)
+    error = _standard_error(
+        expit(log_odds + added), np.ones_like(log_odds), positive, weight
+    )
     slope = np.nan
     intercept = np.nan
     if log_odds.std() > 0:

@@ -111,8 +111,8 @@ class Followed:
     harrell : AUCInterval
         Harrell's C, of all pairs that can be compared.
     at : list of (float, AUCInterval)
-        AUC at about quarters of the horizon and at it: of rows with the event by then against rows
-        that are followed longer, by inverse censoring weights.
+        AUC at about quarters of the horizon and at it: of rows with the event by then
+        against rows that are followed longer, by inverse censoring weights.
     marks : ndarray
         Times at which rows at risk are counted.
     thirds : list of FreeOfEvent
@@ -128,12 +128,16 @@ class Followed:
     hazards: HazardsCheck | None
 
 
-def follow_scores(times: SurvivalTimes, horizon: float | None, scores: Array) -> Followed:
+def follow_scores(
+    times: SurvivalTimes, horizon: float | None, scores: Array
+) -> Followed:
     """Judge scores of rows by the times to their events; without a horizon at no single time."""
     at = []
     # Quarters in two digits, which are easily read.
     shares = (0.25, 0.5, 0.75)
-    quarters = [] if horizon is None else [float(f"{share * horizon:.2g}") for share in shares]
+    quarters = (
+        [] if horizon is None else [float(f"{share * horizon:.2g}") for share in shares]
+    )
     for time in [] if horizon is None else [*quarters, horizon]:
         found = Times(times).at_horizon(time).interval_within(scores)
         if found is not None:
@@ -147,7 +151,9 @@ def follow_scores(times: SurvivalTimes, horizon: float | None, scores: Array) ->
         for name, part in zip(_THIRDS, parts, strict=True)
         if len(part)
     ]
-    return Followed(Times(times).interval(scores), at, marks, thirds, _check_hazards(times, scores))
+    return Followed(
+        Times(times).interval(scores), at, marks, thirds, _check_hazards(times, scores)
+    )
 
 
 def _check_hazards(times: SurvivalTimes, scores: Array) -> HazardsCheck | None:
@@ -169,7 +175,9 @@ def _free_of_event(name: str, times: SurvivalTimes, marks: Array) -> FreeOfEvent
     """The curve with Greenwood's variance, its band on the scale of log(−log)."""
     curve = kaplan_meier(times)
     at_risk = np.array([np.count_nonzero(times.time >= at) for at in curve.x.tolist()])
-    events = np.array([np.count_nonzero(times.event & (times.time == at)) for at in curve.x])
+    events = np.array(
+        [np.count_nonzero(times.event & (times.time == at)) for at in curve.x]
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.cumsum(events / (at_risk * (at_risk - events)))
         width = 1.96 * np.sqrt(variance) / np.log(curve.y)

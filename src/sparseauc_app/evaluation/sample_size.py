@@ -1,7 +1,8 @@
 """Sample sizes: what a prediction model needs to be developed, and to be validated.
 
-Development by the criteria of Riley et al. (2019, Statistics in Medicine 38, 1276–1296),
-validation by those of Riley et al. (2021, Statistics in Medicine 40, 4230–4251).
+Development by the criteria of Riley et al. (2019, Statistics in Medicine 38,
+1276–1296), validation by those of Riley et al. (2021, Statistics in Medicine 40,
+4230–4251).
 """
 
 import math
@@ -13,7 +14,8 @@ from scipy.special import expit, ndtri, xlogy
 
 from sparseauc.utils.types import Array
 
-# As the authors propose: shrinkage, optimism of R², and margin of error of the overall risk.
+# As the authors propose: shrinkage, optimism of R², and margin of error of the overall
+# risk.
 _SHRINKAGE = 0.9
 _OPTIMISM = 0.05
 _MARGIN = 0.05
@@ -30,10 +32,11 @@ class DevelopmentSize:
     ----------
     parameters : int
     r_squared, largest_r_squared : float
-        Cox and Snell's R² that goes with the AUC and the prevalence, and the largest possible.
+        Cox and Snell's R² that goes with the AUC and the prevalence, and the largest
+        possible.
     shrinkage, optimism, intercept : int
-        Rows for a shrinkage of 0.9, for an optimism of R² of at most 0.05, and for the overall risk
-        to within 0.05.
+        Rows for a shrinkage of 0.9, for an optimism of R² of at most 0.05, and for the
+        overall risk to within 0.05.
     events_per_parameter : float
         With so many rows.
     """
@@ -66,7 +69,9 @@ class ValidationSize:
         return max(self.ratio, self.slope, self.auc)
 
 
-def development_size(auc: float, prevalence: float, parameters: int) -> DevelopmentSize | None:
+def development_size(
+    auc: float, prevalence: float, parameters: int
+) -> DevelopmentSize | None:
     """Rows needed to develop a model; None for an AUC that is no better than chance or perfect.
 
     Parameters
@@ -105,9 +110,9 @@ def development_size(auc: float, prevalence: float, parameters: int) -> Developm
 def r_squared_of_auc(auc: float, prevalence: float) -> float:
     """Cox and Snell's R² of a model with this AUC, if log odds are normal in both classes.
 
-    As in Riley et al. (2021, Statistics in Medicine 40, 859–864), but by integration instead of
-    simulation: with variance one in both classes, the means are apart by √2 Φ⁻¹(AUC), and that is
-    also the slope of the logistic model.
+    As in Riley et al. (2021, Statistics in Medicine 40, 859–864), but by integration
+    instead of simulation: with variance one in both classes, the means are apart by √2
+    Φ⁻¹(AUC), and that is also the slope of the logistic model.
     """
     apart = math.sqrt(2) * float(ndtri(auc))
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
@@ -125,7 +130,9 @@ def _null_log_likelihood(prevalence: float) -> float:
     return float(xlogy(prevalence, prevalence) + xlogy(1 - prevalence, 1 - prevalence))
 
 
-def validation_size(log_odds: Array, auc: float, prevalence: float) -> ValidationSize | None:
+def validation_size(
+    log_odds: Array, auc: float, prevalence: float
+) -> ValidationSize | None:
     """Rows needed to validate a model whose predicted log odds are distributed like these."""
     if not 0.5 < auc < 1 or not 0 < prevalence < 1 or log_odds.std() == 0:
         return None
@@ -154,4 +161,6 @@ def validation_size(log_odds: Array, auc: float, prevalence: float) -> Validatio
 def _auc_error(auc: float, n: float, prevalence: float) -> float:
     """Newcombe's standard error of an AUC."""
     more = (n / 2 - 1) * ((1 - auc) / (2 - auc) + auc / (1 + auc))
-    return math.sqrt(auc * (1 - auc) * (1 + more) / (n**2 * prevalence * (1 - prevalence)))
+    return math.sqrt(
+        auc * (1 - auc) * (1 + more) / (n**2 * prevalence * (1 - prevalence))
+    )

@@ -15,7 +15,24 @@ from .effects import Effect, effects_of
 
 # More axes than these are not read by anybody.
 _MOST_COLUMNS = 20
-_RISKS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999)
+_RISKS = (
+    0.001,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    0.95,
+    0.99,
+    0.999,
+)
 # A text and the value that it marks.
 Place = tuple[str, float | str]
 
@@ -38,11 +55,13 @@ class Nomogram:
     columns : dict of str to Axis
         By column; the place of a tick is its points.
     least : dict of str to float
-        By column, the smallest contribution to the score in the training range: 0 points.
+        By column, the smallest contribution to the score in the training range: 0
+        points.
     unit : float
         Contribution of one point.
     total, risk : Axis
-        Places in per cent of the largest total; ``risk`` has no ticks without calibration.
+        Places in per cent of the largest total; ``risk`` has no ticks without
+        calibration.
     largest : float
         The largest total.
     """
@@ -67,23 +86,34 @@ def make_nomogram(card: ScoreCard) -> Nomogram | None:
             return None
         shown[one.column] = [(text, one.at(value)) for text, value in places]
     least = {name: min(part for _, part in ticks) for name, ticks in shown.items()}
-    reach = {name: max(part for _, part in ticks) - least[name] for name, ticks in shown.items()}
+    reach = {
+        name: max(part for _, part in ticks) - least[name]
+        for name, ticks in shown.items()
+    }
     unit = max(reach.values()) / 100
     if unit <= 0:
         return None
     columns = {
         one.column: Axis(
             shortened(f"{one.label} ({one.unit})" if one.unit else one.label, 26),
-            tuple(((part - least[one.column]) / unit, text) for text, part in shown[one.column]),
+            tuple(
+                ((part - least[one.column]) / unit, text)
+                for text, part in shown[one.column]
+            ),
             numbers=any(not text for text, _ in shown[one.column]),
         )
         for one in effects
     }
     largest = sum(reach.values()) / unit
     base = card.intercept + sum(least.values())
-    totals = [(100 * total / largest, f"{total:g}") for total in _round_numbers(0, largest, 11)]
+    totals = [
+        (100 * total / largest, f"{total:g}")
+        for total in _round_numbers(0, largest, 11)
+    ]
     total = Axis("Total points", tuple(totals), numbers=True)
-    return Nomogram(columns, least, unit, total, _risk_axis(card, base, unit, largest), largest)
+    return Nomogram(
+        columns, least, unit, total, _risk_axis(card, base, unit, largest), largest
+    )
 
 
 def _risk_axis(card: ScoreCard, base: float, unit: float, largest: float) -> Axis:
@@ -115,7 +145,9 @@ def _places(one: Effect) -> list[Place] | None:
     if isinstance(encoding, Curve):  # where it turns, which a round number may miss
         fine = np.linspace(low, high, 501)
         effects = one.formula.at(fine)
-        places += [("", float(fine[place])) for place in (effects.argmin(), effects.argmax())]
+        places += [
+            ("", float(fine[place])) for place in (effects.argmin(), effects.argmax())
+        ]
     return places
 
 
@@ -142,4 +174,6 @@ def _round_numbers(low: float, high: float, most: int) -> list[float]:
     step = steps[min(bisect_left(steps, (high - low) / (most - 1)), len(steps) - 1)]
     first = np.ceil(low / step - 1e-9)
     last = np.floor(high / step + 1e-9)
-    return [float(np.round(place * step, 12)) + 0.0 for place in np.arange(first, last + 1)]
+    return [
+        float(np.round(place * step, 12)) + 0.0 for place in np.arange(first, last + 1)
+    ]

@@ -30,10 +30,10 @@ def to_html(card: ScoreCard) -> str:
     Returns
     -------
     str
-        One HTML file with its style and script inside; nothing is loaded and nothing is sent. It
-        marks values outside the training range, fills in missing ones as the model does, and shows
-        the points of each column, their total and, with up to 20 columns of known range, a
-        nomogram.
+        One HTML file with its style and script inside; nothing is loaded and nothing is
+        sent. It marks values outside the training range, fills in missing ones as the
+        model does, and shows the points of each column, their total and, with up to 20
+        columns of known range, a nomogram.
     """
     nomogram = make_nomogram(card)
     effects = effects_of(card)
@@ -57,10 +57,16 @@ def to_html(card: ScoreCard) -> str:
 
 def _event_of(card: ScoreCard) -> str:
     """Name what the risk is of: "sepsis = yes", or "death until 365"."""
-    return card.event if card.times is None else f"{card.event} until {card.times.horizon:g}"
+    return (
+        card.event
+        if card.times is None
+        else f"{card.event} until {card.times.horizon:g}"
+    )
 
 
-def _describe(card: ScoreCard, effects: list[Effect], nomogram: Nomogram | None) -> dict[str, Any]:
+def _describe(
+    card: ScoreCard, effects: list[Effect], nomogram: Nomogram | None
+) -> dict[str, Any]:
     """Collect what the script needs to score a row."""
     points = card.summary.get("points")
     return {
@@ -85,16 +91,24 @@ def _describe(card: ScoreCard, effects: list[Effect], nomogram: Nomogram | None)
         "negative": card.negative,
         "event": _event_of(card),
         "labels": card.times is None,
-        "points": None if not points else [[one["above"], one["up_to"]] for one in points["risk"]],
+        "points": None
+        if not points
+        else [[one["above"], one["up_to"]] for one in points["risk"]],
         "nomogram": None
         if nomogram is None
-        else {"least": nomogram.least, "unit": nomogram.unit, "largest": nomogram.largest},
+        else {
+            "least": nomogram.least,
+            "unit": nomogram.unit,
+            "largest": nomogram.largest,
+        },
     }
 
 
 def _as_json(content: Any) -> Markup:
     """JSON inside a script element, which no text in it can end."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        content, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
     return Markup(text.replace("<", "\\u003c").replace("&", "\\u0026"))
 
 
@@ -114,7 +128,9 @@ class _Mark(NamedTuple):
 
 def _axes_of(nomogram: Nomogram) -> list[tuple[str, Axis]]:
     """Axes from top to bottom, those of columns with their name."""
-    scale = Axis("Points", tuple((float(p), str(p)) for p in range(0, 101, 10)), numbers=True)
+    scale = Axis(
+        "Points", tuple((float(p), str(p)) for p in range(0, 101, 10)), numbers=True
+    )
     risk = [("", nomogram.risk)] if nomogram.risk.ticks else []
     return [("", scale), *nomogram.columns.items(), ("", nomogram.total), *risk]
 

@@ -97,10 +97,10 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
     Returns
     -------
     str
-        R code that needs no package. The function takes a data frame with the chosen columns, in
-        any order, among others; factors count as text. It returns a data frame with ``score``,
-        ``label`` and, where the model is calibrated, ``risk``; NA for rows with a
-        missing value that the model does not fill in.
+        R code that needs no package. The function takes a data frame with the chosen
+        columns, in any order, among others; factors count as text. It returns a data
+        frame with ``score``, ``label`` and, where the model is calibrated, ``risk``; NA
+        for rows with a missing value that the model does not fill in.
 
     Raises
     ------
@@ -171,7 +171,9 @@ def _write_effect(one: Effect) -> list[str]:
         for name in ("start", "origin")
     )
     powers = max(len(piece.coef) for piece in formula.pieces)
-    rows = [[*piece.coef, *(0.0,) * (powers - len(piece.coef))] for piece in formula.pieces]
+    rows = [
+        [*piece.coef, *(0.0,) * (powers - len(piece.coef))] for piece in formula.pieces
+    ]
     coefficients = _vector(_number(coef) for row in rows for coef in row)
     ends = f"{_number(formula.low)}, {_number(formula.high)}"
     return [

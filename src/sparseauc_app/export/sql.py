@@ -10,8 +10,8 @@ from ..scorecard import Calibration, ScoreCard
 from .effects import Effect, effects_of
 
 _SCORE = "sparseauc_score"
-# The largest number. NaN is greater than all in some databases and comparable to none in others:
-# either way it is not between this and its negative.
+# The largest number. NaN is greater than all in some databases and comparable to none
+# in others: either way it is not between this and its negative.
 _MOST = "1.7976931348623157e308"
 
 
@@ -26,22 +26,23 @@ def to_sql(card: ScoreCard) -> str:
     -------
     str
         It adds the columns ``sparseauc_score`` and, where the model is calibrated,
-        ``sparseauc_risk``. Names are quoted as the SQL standard does, with double quotes, texts
-        with single ones. NULL, NaN and blank texts count as missing values did in training, or else
-        make the score NULL; so do infinite numbers, and texts that training had not, of which
-        ``predict`` would warn.
+        ``sparseauc_risk``. Names are quoted as the SQL standard does, with double
+        quotes, texts with single ones. NULL, NaN and blank texts count as missing
+        values did in training, or else make the score NULL; so do infinite numbers, and
+        texts that training had not, of which ``predict`` would warn.
 
     Raises
     ------
     ValueError
-        If a name cannot be written in SQL, or numbers written as text have marks between thousands.
+        If a name cannot be written in SQL, or numbers written as text have marks
+        between thousands.
 
     Notes
     -----
-    Texts that are no numbers make the score NULL, or stop databases that refuse to cast them. Of
-    the blanks around a text SQL leaves out spaces only; with a tab it is one that training had not.
-    SQLite takes a double-quoted name that is no column for a text: check that the columns are
-    there. MySQL needs ``ANSI_QUOTES``.
+    Texts that are no numbers make the score NULL, or stop databases that refuse to cast
+    them. Of the blanks around a text SQL leaves out spaces only; with a tab it is one
+    that training had not. SQLite takes a double-quoted name that is no column for a
+    text: check that the columns are there. MySQL needs ``ANSI_QUOTES``.
 
     Examples
     --------
@@ -61,7 +62,12 @@ def to_sql(card: ScoreCard) -> str:
     label = "" if card.times else f" Above {card.threshold!r} is labelled positive."
     note = f"-- {card.score_name.capitalize()}.{label} NULL: a value is missing and not filled in."
     scored = "\n".join(
-        ["SELECT my_table.*, (", *(f"  {x}" for x in lines), f") AS {_SCORE}", "FROM my_table"]
+        [
+            "SELECT my_table.*, (",
+            *(f"  {x}" for x in lines),
+            f") AS {_SCORE}",
+            "FROM my_table",
+        ]
     )
     if card.calibration is not None:
         scored = (
@@ -98,7 +104,8 @@ def _sql_effect(one: Effect) -> str:
         if not levels:
             return missing
         text = f"TRIM(CAST({name} AS VARCHAR))"
-        # What training had not would be taken as missing without a word, "a" with a tab too.
+        # What training had not would be taken as missing without a word, "a" with a tab
+        # too.
         unknown = f"ELSE CASE WHEN {text} <> '' THEN NULL ELSE {missing} END END"
         return "\n    ".join([f"CASE {text} {levels[0]}", *levels[1:], unknown])
     if not one.required:
@@ -109,8 +116,8 @@ def _sql_effect(one: Effect) -> str:
         return _sql_limits(name, one, one.formula, missing)
     given = f"CASE WHEN TRIM(CAST({name} AS VARCHAR)) <> '' THEN {name} END"
     number = f"CAST({given} AS DOUBLE PRECISION)"
-    # -ABS(NaN) is not less than anything; of infinite numbers it is. Text differs from what it is
-    # cast to where it is not a number and the database does not refuse it.
+    # -ABS(NaN) is not less than anything; of infinite numbers it is. Text differs from
+    # what it is cast to where it is not a number and the database does not refuse it.
     return (
         f"CASE WHEN -ABS({number}) < -{_MOST}\n"
         f"    OR {given} <> {number} THEN NULL\n"
@@ -196,7 +203,11 @@ def _polynomial(one: Piece, number: str) -> str:
     offset = number if one.origin == 0 else f"({number} - ({_literal(one.origin)}))"
     *lower, found = map(_literal, one.coef)
     for coef in reversed(lower):
-        found = f"({found}) * {offset} + ({coef})" if coef != "0.0e0" else f"({found}) * {offset}"
+        found = (
+            f"({found}) * {offset} + ({coef})"
+            if coef != "0.0e0"
+            else f"({found}) * {offset}"
+        )
     return found
 
 

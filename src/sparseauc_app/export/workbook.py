@@ -1,7 +1,8 @@
 """The score as a workbook: cells to fill in, and formulas.
 
-Excel keeps 15 digits of a number in a formula but all of a number in a cell, so that coefficients
-stand in cells of their own, on the sheet "Model", and formulas refer to them.
+Excel keeps 15 digits of a number in a formula but all of a number in a cell, so that
+coefficients stand in cells of their own, on the sheet "Model", and formulas refer to
+them.
 """
 
 import io
@@ -19,8 +20,8 @@ from ..formatting import capitalised
 from ..scorecard import ScoreCard
 from .effects import Effect, effects_of
 
-# A column has a row for each piece of its effect, a polynomial of the number less the origin, or
-# for each text; what holds for the whole column is in its first row.
+# A column has a row for each piece of its effect, a polynomial of the number less the
+# origin, or for each text; what holds for the whole column is in its first row.
 _MODEL = (
     "Column", "If missing", "Low", "High", "Above", "Origin", "Effect", "Slope", "Square", "Cube",
     "Text",
@@ -44,14 +45,15 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
     Returns
     -------
     bytes
-        A workbook of three sheets: "Calculator" for one case, "Rows" for many, one in each row,
-        and "Model" with the numbers of the model; of points one more, "Points", with their card. An
-        empty cell is a missing value.
+        A workbook of three sheets: "Calculator" for one case, "Rows" for many, one in
+        each row, and "Model" with the numbers of the model; of points one more,
+        "Points", with their card. An empty cell is a missing value.
 
     Raises
     ------
     ValueError
-        If a text is too long for a formula, or has a character that a workbook cannot hold.
+        If a text is too long for a formula, or has a character that a workbook cannot
+        hold.
     """
     from openpyxl import Workbook
     from openpyxl.utils.exceptions import IllegalCharacterError
@@ -70,7 +72,9 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
         buffer = io.BytesIO()
         book.save(buffer)
     except IllegalCharacterError as error:
-        raise ValueError(f"a workbook cannot hold {str(error).split(' cannot')[0]!r}") from None
+        raise ValueError(
+            f"a workbook cannot hold {str(error).split(' cannot')[0]!r}"
+        ) from None
     return buffer.getvalue()
 
 
@@ -141,7 +145,9 @@ def _value_taken(one: Effect, row: int, cell: str) -> str:
     number = cell
     blank = f'{cell}=""'
     if one.kind == "boolean":
-        number = f"IF({_is_text(cell, 'TRUE')},1,IF({_is_text(cell, 'FALSE')},0,{cell}))"
+        number = (
+            f"IF({_is_text(cell, 'TRUE')},1,IF({_is_text(cell, 'FALSE')},0,{cell}))"
+        )
     if one.type.limits:
         number = _number_of_text(one.type, cell)
         blank = _has_no_digit(cell)
@@ -162,7 +168,11 @@ def _effect_of(one: Effect, row: int, cell: str, taken: str) -> str:
         missing = '""' if one.required else _at("If missing", row)
         known = [_is_level(text, cell, taken) for text in one.levels]
         effects = [f"{each}*{_at('Effect', row + j)}" for j, each in enumerate(known)]
-        return f"=IF(OR({','.join(known)}),{'+'.join(effects)},{missing})" if known else missing
+        return (
+            f"=IF(OR({','.join(known)}),{'+'.join(effects)},{missing})"
+            if known
+            else missing
+        )
     last = row + len(formula.pieces) - 1
     if last > row and all(len(piece.coef) == 1 for piece in formula.pieces):
         above, effect, before = (
@@ -171,7 +181,9 @@ def _effect_of(one: Effect, row: int, cell: str, taken: str) -> str:
                 ("Above", row + 1, last), ("Effect", row + 1, last), ("Effect", row, last - 1)
             )
         )  # fmt: skip
-        found = f"{_at('Effect', row)}+SUMPRODUCT(({taken}>{above})*({effect}-{before}))"
+        found = (
+            f"{_at('Effect', row)}+SUMPRODUCT(({taken}>{above})*({effect}-{before}))"
+        )
     else:
         found = _polynomial(len(formula.pieces[0].coef), row, taken)
         for j, piece in enumerate(formula.pieces[1:], start=row + 1):
@@ -197,7 +209,9 @@ def _is_level(level: str, cell: str, taken: str) -> str:
     """Whether a text is a level. TRIM joins blanks inside, so that these must be there as well."""
     # By EXACT, since = does not tell upper from lower case.
     same = f"EXACT({taken},{_text(re.sub(' +', ' ', level.strip()))})"
-    return f"AND({same},ISNUMBER(FIND({_text(level)},{cell})))" if "  " in level else same
+    return (
+        f"AND({same},ISNUMBER(FIND({_text(level)},{cell})))" if "  " in level else same
+    )
 
 
 def _text(text: str) -> str:
@@ -256,10 +270,14 @@ def _write_calculator(sheet: Any, card: ScoreCard, effects: list[Effect]) -> Non
                 f'B{row}>{one.type.high!r}),"outside the training range","")))'
             )
     first = sheet.max_row + 2
-    for place, text in enumerate(["Contribution of each column to the score", "", "Counts as"], 1):
+    for place, text in enumerate(
+        ["Contribution of each column to the score", "", "Counts as"], 1
+    ):
         sheet.cell(first, place).value = text
     _embolden(sheet, first)
-    for place, (one, start) in enumerate(zip(effects, _first_rows(effects), strict=False)):
+    for place, (one, start) in enumerate(
+        zip(effects, _first_rows(effects), strict=False)
+    ):
         row = first + 1 + place
         name = sheet.cell(row, 1)
         name.value = one.column
@@ -273,7 +291,9 @@ def _write_calculator(sheet: Any, card: ScoreCard, effects: list[Effect]) -> Non
     for name, formula in _results(card, effects, parts).items():
         sheet.cell(row, 1).value = name
         sheet.cell(row, 2).value = formula.replace("{score}", score)
-        sheet.cell(row, 2).number_format = "0.0%" if name.startswith("Risk") else "General"
+        sheet.cell(row, 2).number_format = (
+            "0.0%" if name.startswith("Risk") else "General"
+        )
         _embolden(sheet, row)
         row += 1
     _widen(sheet, [42, 18, 14, 22, 18, 28])
@@ -286,7 +306,9 @@ def _write_rows(sheet: Any, card: ScoreCard, effects: list[Effect], rows: int) -
     results = _results(card, effects, "")
     names = [one.column for one in effects]
     taken = [f"{name}, counts as" for name in names]
-    _append_texts(sheet, [*names, *results, *(f"{name}, effect" for name in names), *taken])
+    _append_texts(
+        sheet, [*names, *results, *(f"{name}, effect" for name in names), *taken]
+    )
     start = len(effects) + len(results) + 1
     end = start + len(effects)
     model = _first_rows(effects)
@@ -300,7 +322,9 @@ def _write_rows(sheet: Any, card: ScoreCard, effects: list[Effect], rows: int) -
         parts = f"${letter(start)}{row}:${letter(end - 1)}{row}"
         score = f"${letter(len(effects) + 1)}{row}"
         blank = f"COUNTA($A{row}:${letter(len(effects))}{row})=0"
-        for place, formula in enumerate(_results(card, effects, parts).values(), len(effects) + 1):
+        for place, formula in enumerate(
+            _results(card, effects, parts).values(), len(effects) + 1
+        ):
             text = formula.replace("{score}", score).removeprefix("=")
             sheet.cell(row, place).value = f'=IF({blank},"",{text})'
     _widen(sheet, [16] * (end + len(effects)))
@@ -329,7 +353,11 @@ def _style_input(sheet: Any, place: str, one: Effect) -> None:
 
     sheet[place].fill = PatternFill("solid", fgColor="FFF6D6")
     choices = ",".join(one.levels)
-    if choices and len(choices) < 250 and not any(set(',"') & set(x) for x in one.levels):
+    if (
+        choices
+        and len(choices) < 250
+        and not any(set(',"') & set(x) for x in one.levels)
+    ):
         known = [
             check
             for check in sheet.data_validations.dataValidation

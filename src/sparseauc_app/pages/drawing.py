@@ -1,7 +1,7 @@
 """Figures as pictures that stand in the page: where all is, which ``picture.j2`` writes as SVG.
 
-Pictures take their colours from the page's style sheet, so they follow it from light to dark, and
-carry what to read at each point.
+Pictures take their colours from the page's style sheet, so they follow it from light to
+dark, and carry what to read at each point.
 """
 
 import math
@@ -17,9 +17,18 @@ from sparseauc.utils.types import Array, Indices
 
 from .elements import Figure, Panel, Series, Style
 
-# The style sheet's colours by day and by night: the same hues, lighter, since on a dark page the
-# colours of a white one are too dim to follow. Text stands out by a contrast of 4.5 or more.
-_BY_NIGHT = ("#4a9fe0", "#f08040", "#2dbf94", "#e294c2", "#9bdcff", "#f5bd3d", "#e4e2dc")
+# The style sheet's colours by day and by night: the same hues, lighter, since on a dark
+# page the colours of a white one are too dim to follow. Text stands out by a contrast
+# of 4.5 or more.
+_BY_NIGHT = (
+    "#4a9fe0",
+    "#f08040",
+    "#2dbf94",
+    "#e294c2",
+    "#9bdcff",
+    "#f5bd3d",
+    "#e4e2dc",
+)
 _SERIES = [*zip(COLOURS, _BY_NIGHT, strict=True)]
 _THEMES = {
     **{f"series-{i}": pair for i, pair in enumerate(_SERIES)},
@@ -105,9 +114,14 @@ class Drawing(NamedTuple):
 
 def draw(figure: Figure) -> Drawing:
     """Draw a figure; the same figure gives the same picture."""
-    labels = [list(dict.fromkeys(one.label for one in panel.series)) for panel in figure.panels]
+    labels = [
+        list(dict.fromkeys(one.label for one in panel.series))
+        for panel in figure.panels
+    ]
     # A label has the same number, and colour, in all panels.
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(chain(*labels)))}
+    numbers = {
+        label: number for number, label in enumerate(dict.fromkeys(chain(*labels)))
+    }
     shared = len(labels) == 1 or len(numbers) < sum(map(len, labels))
     abreast = {4: 2}.get(len(labels), min(len(labels), 3))
     pictures = [_draw_panel(panel, _SIZES[abreast], numbers) for panel in figure.panels]
@@ -135,7 +149,7 @@ def _colour(series: Series, number: int) -> int:
     return (number if series.colour is None else series.colour) % len(_SERIES)
 
 
-# ------------------------------------------------------------------------------------------- axes
+# --------------------------------------------------------------------------------- axes
 
 
 @dataclass(frozen=True)
@@ -166,7 +180,9 @@ def round_ticks(low: float, high: float, about: float) -> list[float]:
     """Return round numbers within a range, about as many as asked for."""
     step = (high - low) / max(2.0, about)
     power = 10.0 ** math.floor(math.log10(step))
-    step = next(times * power for times in (1, 2, 2.5, 5, 10) if times * power >= 0.999 * step)
+    step = next(
+        times * power for times in (1, 2, 2.5, 5, 10) if times * power >= 0.999 * step
+    )
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     # Rounded: 3 × 0.1 is 0.30000000000000004.
@@ -183,7 +199,9 @@ def _write_ticks(ticks: Sequence[float]) -> list[str]:
     return [format(tick, form).replace("-", "−") for tick in ticks]
 
 
-def _range(values: Sequence[Array], given: tuple[float, float] | None) -> tuple[float, float]:
+def _range(
+    values: Sequence[Array], given: tuple[float, float] | None
+) -> tuple[float, float]:
     """Return the ends of an axis: those given, or a little beyond the numbers."""
     if given is not None:
         return given
@@ -197,10 +215,12 @@ def _range(values: Sequence[Array], given: tuple[float, float] | None) -> tuple[
     return low - room, high + room
 
 
-# ------------------------------------------------------------------------------------------ panels
+# ------------------------------------------------------------------------------- panels
 
 
-def _draw_panel(panel: Panel, size: tuple[int, int], numbers: dict[str, int]) -> Picture:
+def _draw_panel(
+    panel: Panel, size: tuple[int, int], numbers: dict[str, int]
+) -> Picture:
     """Place the axes and series of a panel."""
     width, height = size
     bars = list(dict.fromkeys(one.label for one in panel.series if one.style == "bars"))
@@ -243,11 +263,13 @@ def _draw_panel(panel: Panel, size: tuple[int, int], numbers: dict[str, int]) ->
         x_label=panel.x_label,
         y_label=panel.y_label,
         slanted=slanted,
-        shapes=[_draw_series(panel, one, x, y, numbers[one.series.label]) for one in placed],
+        shapes=[
+            _draw_series(panel, one, x, y, numbers[one.series.label]) for one in placed
+        ],
     )
 
 
-# ------------------------------------------------------------------------------------------ series
+# ------------------------------------------------------------------------------- series
 
 
 @dataclass(frozen=True)
@@ -275,7 +297,9 @@ def _place(series: Series, bars: list[str]) -> _Placed:
     return _Placed(series, middle, y, low, high, width)
 
 
-def _draw_series(panel: Panel, one: _Placed, x_axis: _Axis, y_axis: _Axis, number: int) -> Shape:
+def _draw_series(
+    panel: Panel, one: _Placed, x_axis: _Axis, y_axis: _Axis, number: int
+) -> Shape:
     series = one.series
     x = x_axis.place(one.x)
     y = y_axis.place(one.y)

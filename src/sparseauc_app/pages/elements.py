@@ -19,10 +19,10 @@ Style = Literal["line", "dashed", "points", "ring", "steps", "bars", "band"]
 class Listing:
     """A table of text and numbers.
 
-    Columns of dtype str hold short plain text; numbers are shown to three digits after the
-    point, unless ``formats`` has another format for their column: ``.2f`` or, for significant
-    digits, ``.4g``.
-    The index is not shown: make it a column where it says something.
+    Columns of dtype str hold short plain text; numbers are shown to three digits after
+    the point, unless ``formats`` has another format for their column: ``.2f`` or, for
+    significant digits, ``.4g``. The index is not shown: make it a column where it says
+    something.
 
     Attributes
     ----------
@@ -51,7 +51,8 @@ class Series:
     low, high : array-like, optional
         Ends of its band or whiskers.
     style : {"line", "dashed", "points", "ring", "steps", "bars", "band"}
-        A step holds until the next x; of a band, only the area between its ends is drawn.
+        A step holds until the next x; of a band, only the area between its ends is
+        drawn.
     text : sequence of str, optional
         What a page shows under the pointer at each point; label and numbers by default.
     colour : int, optional
@@ -106,8 +107,8 @@ class Figure:
 class Note:
     """A paragraph; all but "plain" ones stand out, "fine" as "No cautions".
 
-    Words between backquotes are set as code; a blank line starts a new paragraph. So it is in
-    leads, captions and facts.
+    Words between backquotes are set as code; a blank line starts a new paragraph. So it
+    is in leads, captions and facts.
     """
 
     text: str
@@ -145,7 +146,8 @@ class Report:
         The lead says in a sentence or two what was found.
     sections : sequence of Section
     facts : dict of str to str
-        How it was made: versions, machine, seed, duration, the command that makes it again.
+        How it was made: versions, machine, seed, duration, the command that makes it
+        again.
     glance : dict of str to str
         The key numbers at the head of the page.
     """

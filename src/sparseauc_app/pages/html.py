@@ -50,7 +50,9 @@ def columns(listing: Listing) -> list[Column]:
         form = listing.formats.get(name) if numeric else None
         texts = [_text(value, form or _default_form(values)) for value in values]
         shown.append(
-            Column(str(name), numeric, texts, numbers if numeric else [None] * len(values))
+            Column(
+                str(name), numeric, texts, numbers if numeric else [None] * len(values)
+            )
         )
     return shown
 
@@ -63,8 +65,13 @@ def to_csv(listing: Listing) -> str:
 
 def _default_form(values: list[Any]) -> str:
     # A column of whole numbers with a gap arrives as floats; a point would say nothing.
-    given = [value for value in values if isinstance(value, float) and math.isfinite(value)]
-    whole = all(value == int(value) for value in given) and max(map(abs, given), default=0) < 1e6
+    given = [
+        value for value in values if isinstance(value, float) and math.isfinite(value)
+    ]
+    whole = (
+        all(value == int(value) for value in given)
+        and max(map(abs, given), default=0) < 1e6
+    )
     return ".0" if whole else ".3"
 
 
@@ -119,9 +126,9 @@ def _signed(text: str) -> str:
 def render(report: Report) -> str:
     """Turn a report into one self-contained HTML page.
 
-    Figures are pictures in the page. It follows the reader's choice of light or dark, fits a phone,
-    prints, and needs no script to be read; a small one sorts tables, copies code, hides series and
-    shows values under the pointer.
+    Figures are pictures in the page. It follows the reader's choice of light or dark,
+    fits a phone, prints, and needs no script to be read; a small one sorts tables,
+    copies code, hides series and shows values under the pointer.
 
     The same report gives the same page.
     """

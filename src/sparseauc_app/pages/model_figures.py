@@ -70,7 +70,9 @@ def draw_columns(fit: FitResult) -> Figure:
         values = np.asarray(column_of(table.values, j), np.float64)
         known = np.isfinite(values)
         levels = table.levels.get(j)
-        panels.append(_draw_column(name, values[known], positive[known], labels, levels))
+        panels.append(
+            _draw_column(name, values[known], positive[known], labels, levels)
+        )
     caption = words_of(fit)(
         "by_class",
         most=MOST_DRAWN,
@@ -102,13 +104,20 @@ def _draw_column(
             series.append(Series(label, range(distinct.size), shares, style="bars"))
             continue
         text = [
-            f"{label}\n{name}: {a:.4g} to {b:.4g}\n{share:.3g} % of the class" if share else ""
+            f"{label}\n{name}: {a:.4g} to {b:.4g}\n{share:.3g} % of the class"
+            if share
+            else ""
             for a, b, share in zip(edges[:-1], edges[1:], shares, strict=True)
         ]
-        # A step reaches to the next edge; the last one returns to zero. Its band is the area below.
+        # A step reaches to the next edge; the last one returns to zero. Its band is the
+        # area below.
         y = np.append(shares, 0.0)
-        series.append(Series(label, edges, y, 0 * y, y, style="steps", text=[*text, ""]))
-    ticks = [f"{value:g}" if levels is None else levels[int(value)] for value in distinct]
+        series.append(
+            Series(label, edges, y, 0 * y, y, style="steps", text=[*text, ""])
+        )
+    ticks = [
+        f"{value:g}" if levels is None else levels[int(value)] for value in distinct
+    ]
     ticks = ticks if few else []
     return Panel(name, "value", "rows of the class, %", series, x_names=ticks)
 
@@ -135,7 +144,10 @@ def draw_curves(fit: FitResult, curves: RankCurves, risks: Risks, over: str) -> 
         "",
         "sensitivity (recall)",
         "positive predictive value (precision)",
-        [precision, Series(share, [0, 1], [risks.share, risks.share], style="dashed", colour=1)],
+        [
+            precision,
+            Series(share, [0, 1], [risks.share, risks.share], style="dashed", colour=1),
+        ],
         x_range=(-0.01, 1.01),
         y_range=(0, 1.02),
     )
@@ -154,7 +166,8 @@ def draw_sizes(fit: FitResult) -> Figure:
     along = "budget" if "budget" in path[0] else "k"
     what = "number of columns" if along == "k" else "budget"
     sizes, means, errors = (
-        np.array([row[name] for row in path]) for name in (along, "auc", "standard_error")
+        np.array([row[name] for row in path])
+        for name in (along, "auc", "standard_error")
     )
     low = means - errors
     best = int(np.argmax(means))
@@ -211,14 +224,18 @@ def draw_scores(fit: FitResult) -> Figure:
     positive = fit.table.y == 1
     labels = [
         f"{name} (n = {mask.sum()}, {100 * np.mean(scores[mask] > threshold):.0f} % above)"
-        for name, mask in zip(class_names(fit)[::-1], (~positive, positive), strict=True)
+        for name, mask in zip(
+            class_names(fit)[::-1], (~positive, positive), strict=True
+        )
     ]
     panel = _draw_column("score", scores, positive, (labels[0], labels[1]), None)
     top = max(max(series.y) for series in panel.series)
     at = [threshold, threshold]
     line = Series(f"threshold {threshold:.3g}", at, [0, top], style="dashed")
     panel = replace(panel, title="", x_label="score", series=[*panel.series, line])
-    return Figure("scores", "Scores of the two classes", words_of(fit)("scores"), [panel])
+    return Figure(
+        "scores", "Scores of the two classes", words_of(fit)("scores"), [panel]
+    )
 
 
 def draw_risks(fit: FitResult, risks: Risks, name: str) -> Figure:
@@ -231,7 +248,9 @@ def draw_risks(fit: FitResult, risks: Risks, name: str) -> Figure:
 def draw_instability(fit: FitResult, found: Instability) -> Figure:
     """Risks by models of other rows against those of the final model."""
     order = np.argsort(found.risks, kind="stable")
-    shown = order[np.unique(np.linspace(0, order.size - 1, _ROWS_DRAWN).astype(np.intp))]
+    shown = order[
+        np.unique(np.linspace(0, order.size - 1, _ROWS_DRAWN).astype(np.intp))
+    ]
     risks = 100 * found.risks[shown]
     others = 100 * found.refitted[:, shown]
     mean = others.mean(axis=0)

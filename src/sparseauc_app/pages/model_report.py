@@ -18,7 +18,14 @@ from ..evaluation.bootstrap import ColumnEffect
 from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
 from ..fit_result import FitResult
-from ..formatting import HEADINGS, WITHOUT_POINTS, as_sentence, capitalised, heading_of, write_lines
+from ..formatting import (
+    HEADINGS,
+    WITHOUT_POINTS,
+    as_sentence,
+    capitalised,
+    heading_of,
+    write_lines,
+)
 from .elements import Code, Element, Listing, Note, Report, Section
 from .html import significant
 from .model_figures import (
@@ -75,8 +82,14 @@ def _list_others(found: Alternatives, measure: str, caption: str) -> Listing:
     own = set(lists["columns"][0])
     frame = lists.assign(
         List=range(1, len(lists) + 1),
-        Without=["–", *(_join_names(own - set(names)) for names in lists["columns"][1:])],
-        Instead=["–", *(_join_names(set(names) - own) for names in lists["columns"][1:])],
+        Without=[
+            "–",
+            *(_join_names(own - set(names)) for names in lists["columns"][1:]),
+        ],
+        Instead=[
+            "–",
+            *(_join_names(set(names) - own) for names in lists["columns"][1:]),
+        ],
         Gain=100 * lists["gain"],
         **{measure: lists["auc"]},
     )
@@ -99,7 +112,9 @@ _MOST_GROUPS = 40
 _MOST_CANDIDATES = 200
 
 
-def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None = None) -> Report:
+def build_model_report(
+    evaluation: Evaluation, facts: Mapping[str, str] | None = None
+) -> Report:
     """Build the report for readers who know the data but not the method.
 
     Parameters
@@ -142,7 +157,11 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
         sections.append(Section("size", "How many columns, how many rows", size))
     if evaluation.risks is not None:
         sections.append(
-            Section("probability", "From score to probability", _show_probability(evaluation))
+            Section(
+                "probability",
+                "From score to probability",
+                _show_probability(evaluation),
+            )
         )
     sections += [
         Section("use", "How to use it", _show_use(evaluation)),
@@ -158,7 +177,11 @@ def build_model_report(evaluation: Evaluation, facts: Mapping[str, str] | None =
     glance = write_lines("glance", fit=fit, about=fit.summary, positive=positive)
     lead = say("lead")
     compared = evaluation.baselines
-    if compared is not None and compared.l1 is not None and compared.l1.difference is not None:
+    if (
+        compared is not None
+        and compared.l1 is not None
+        and compared.l1.difference is not None
+    ):
         claim = say("claim", found=compared)
         lead = f"{lead}\n\n{claim}"
     return Report(
@@ -215,15 +238,21 @@ def _list_risks(fit: FitResult, score: PointScore) -> Listing:
     """Risk by total, of rows left out."""
     shown = pd.DataFrame(
         {
-            "Total above": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["above"]],
-            "Up to": ["" if np.isinf(one) else f"{one:g}" for one in score.risk["up_to"]],
+            "Total above": [
+                "" if np.isinf(one) else f"{one:g}" for one in score.risk["above"]
+            ],
+            "Up to": [
+                "" if np.isinf(one) else f"{one:g}" for one in score.risk["up_to"]
+            ],
             "Rows": score.risk["rows"],
             _name_of_events(fit): score.risk["positives"],
             "Risk, % (95 % CI)": [
                 f"{100 * one.risk:.0f} ({100 * one.low:.0f}–{100 * one.high:.0f})"
                 for one in score.risk.itertuples()
             ],
-            "By the formula, %": [f"{100 * one:.0f}" for one in score.risk["predicted"]],
+            "By the formula, %": [
+                f"{100 * one:.0f}" for one in score.risk["predicted"]
+            ],
         }
     )
     caption = words_of(fit)("risk_by_total")
@@ -237,14 +266,18 @@ def _list_columns(evaluation: Evaluation) -> Listing:
     shown = pd.DataFrame({"Column": columns["column"].astype(str)})
     if not (columns["kind"] == "line").all():
         shown["Counts as"] = _shapes(fit)
-    ratio = next((name for name in ("odds_ratio", "hazard_ratio") if name in columns), None)
+    ratio = next(
+        (name for name in ("odds_ratio", "hazard_ratio") if name in columns), None
+    )
     hidden = {"standardised"} if ratio else set()
     if "points" in columns:
         hidden |= WITHOUT_POINTS
     formats = {"Missing, %": ".1f", "SD": ".3g"}
     for key, (_, form) in HEADINGS.items():
         if key in columns and key not in hidden:
-            name = capitalised(heading_of(key, fit.card.measure)) + ", %" * (form == "%")
+            name = capitalised(heading_of(key, fit.card.measure)) + ", %" * (
+                form == "%"
+            )
             shown[name] = _entries(columns, key, form)
             formats |= {name: form.lstrip("+")} if "." in form else {}
     samples = 0
@@ -256,7 +289,9 @@ def _list_columns(evaluation: Evaluation) -> Listing:
     deviations = [spread[name].get("std", np.nan) for name in shown["Column"]]
     shown.insert(shown.columns.get_loc(f"{fit.card.measure} alone"), "SD", deviations)
     if fit.table.missing:
-        shown["Missing, %"] = [100 * missing_share(about, name) for name in shown["Column"]]
+        shown["Missing, %"] = [
+            100 * missing_share(about, name) for name in shown["Column"]
+        ]
     own = columns["direction"].map({"+": 1, "-": -1, "": 0})
     stability = fit.stability if "frequency" in columns else None
     caption = words_of(fit)(
@@ -267,9 +302,13 @@ def _list_columns(evaluation: Evaluation) -> Listing:
         against=columns["column"][own * np.sign(columns["coefficient"]) < 0].tolist(),
     )
     if ratio is not None:
-        about_ratios = words_of(fit)("ratios", ratio=ratio.replace("_", " "), samples=samples)
+        about_ratios = words_of(fit)(
+            "ratios", ratio=ratio.replace("_", " "), samples=samples
+        )
         caption = f"{caption}\n\n{about_ratios}"
-    return Listing("short-list", "Columns and coefficients", caption, shown, formats=formats)
+    return Listing(
+        "short-list", "Columns and coefficients", caption, shown, formats=formats
+    )
 
 
 def _shapes(fit: FitResult) -> list[str]:
@@ -289,7 +328,9 @@ def _entries(columns: pd.DataFrame, key: str, form: str) -> Any:
     values = columns[key].to_numpy()
     if form == "%":
         return np.round(100 * values).astype(int)
-    if key == "coefficient":  # of a curve its mean slope, of text a range: neither says much
+    if (
+        key == "coefficient"
+    ):  # of a curve its mean slope, of text a range: neither says much
         return np.where(columns["kind"] == "line", values, np.nan)
     return values
 
@@ -356,11 +397,15 @@ def _show_ranking(evaluation: Evaluation) -> list[Element]:
     if evaluation.baselines is not None:
         elements.append(_list_baselines(evaluation.baselines, fit))
     if evaluation.followed is not None and evaluation.fit.card.times is not None:
-        elements += show_follow_up(evaluation.followed, evaluation.fit.card.times.time, nested=True)
+        elements += show_follow_up(
+            evaluation.followed, evaluation.fit.card.times.time, nested=True
+        )
     elif evaluation.curves is not None:
         elements.append(draw_curves(fit, evaluation.curves, evaluation.risks, over))
     if points := fit.operating_points:
-        elements.append(list_points(points, words_of(fit)("operating_points", over=over)))
+        elements.append(
+            list_points(points, words_of(fit)("operating_points", over=over))
+        )
     return [*elements, _list_folds(fit, fit.nested)]
 
 
@@ -373,11 +418,19 @@ def _list_aucs(fit: FitResult) -> Listing:
     if nested is not None:
         one = nested.interval
         known = nested.fold_aucs[~np.isnan(nested.fold_aucs)]
-        rows.append({"by": "nested cross-validation", **asdict(one), "comment": "report this one"})
+        rows.append(
+            {
+                "by": "nested cross-validation",
+                **asdict(one),
+                "comment": "report this one",
+            }
+        )
         if fit.table.groups is None and fit.table.strata is None:
             plain = fit.table.outcome.interval(nested.scores)
             about = "too narrow: as if the columns had been given"
-            rows.append({"by": "the same, without widening", **asdict(plain), "comment": about})
+            rows.append(
+                {"by": "the same, without widening", **asdict(plain), "comment": about}
+            )
         if known.size:
             apart = f"mean within folds, range {known.min():.2f} to {known.max():.2f}"
             by = f"mean of its {known.size} folds"
@@ -450,14 +503,21 @@ def _list_baselines(found: Baselines, fit: FitResult) -> Listing:
         if one.difference is not None:
             row["Difference"] = round(-one.difference, 3) + 0.0
         if one.lead is not None:
-            row |= {name: round(end, 3) + 0.0 for name, end in zip(names, one.lead, strict=True)}
+            row |= {
+                name: round(end, 3) + 0.0
+                for name, end in zip(names, one.lead, strict=True)
+            }
         rows.append(row)
     caption = words_of(fit)("baselines", left_out=found.left_out)
     frame = pd.DataFrame(rows)
     if fit.table.strata is not None:  # the paired test is of all rows
         frame = frame.drop(columns=["Difference from", "Difference to", "p"])
     return Listing(
-        "baselines", "Compared with simple methods", caption, frame, formats={"p": ".2g"}
+        "baselines",
+        "Compared with simple methods",
+        caption,
+        frame,
+        formats={"p": ".2g"},
     )
 
 
@@ -483,7 +543,9 @@ def _show_sample_size(evaluation: Evaluation) -> list[Element]:
         size=size,
         of_all=of_all,
         validation=evaluation.validation,
-        positives=0 if size is None else int(np.ceil(size.rows * evaluation.fit.table.y.mean())),
+        positives=0
+        if size is None
+        else int(np.ceil(size.rows * evaluation.fit.table.y.mean())),
     )
     if size is None:
         return [Note(text)]
@@ -541,9 +603,13 @@ def _describe_methods(evaluation: Evaluation) -> list[Element]:
     fit = evaluation.fit
     elements: list[Element] = [Note("\n\n".join(describe_method(fit)))]
     # The paragraphs above name all columns with missing values.
-    notes = [note for note in fit.notes if not note.startswith("missing values imputed")]
+    notes = [
+        note for note in fit.notes if not note.startswith("missing values imputed")
+    ]
     if notes:
-        elements.append(Note("Notes on the data: " + " ".join(as_sentence(note) for note in notes)))
+        elements.append(
+            Note("Notes on the data: " + " ".join(as_sentence(note) for note in notes))
+        )
     return [*elements, Note(words_of(fit)("limits_of_a_sum"))]
 
 

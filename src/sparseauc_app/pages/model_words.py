@@ -65,7 +65,9 @@ def _describe_search(fit: FitResult, say: Words) -> str:
     ridges = len(set(np.asarray(results["param_alpha"]).tolist()))
     budgets = sorted(set(np.asarray(results.get("param_budget", ())).tolist()))
     what = [f"Lists of {tried[0]} to {tried[-1]} columns"] if len(tried) > 1 else []
-    what += [f"{len(budgets)} budgets up to {budgets[-1]:g}"] if len(budgets) > 1 else []
+    what += (
+        [f"{len(budgets)} budgets up to {budgets[-1]:g}"] if len(budgets) > 1 else []
+    )
     what += [f"{ridges} ridge penalties"] if ridges > 1 else []
     return say(
         "search",
@@ -92,7 +94,14 @@ def class_names(fit: FitResult) -> tuple[str, str]:
     table = fit.table
 
     def called(label: str) -> str:
-        bare = is_number(label) or label.lower() in ("yes", "no", "true", "false", "y", "n")
+        bare = is_number(label) or label.lower() in (
+            "yes",
+            "no",
+            "true",
+            "false",
+            "y",
+            "n",
+        )
         return f"{table.target}={label}" if bare else label
 
     positive = called(table.positive)

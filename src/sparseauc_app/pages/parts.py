@@ -12,7 +12,14 @@ from sparseauc.operating_points import OperatingPoint
 
 from ..evaluation.probabilities import DecisionCurve, Risks
 from ..evaluation.ranking import Followed, RankCurves
-from ..formatting import Words, as_sentence, auc_text, capitalised, point_row, write_lines
+from ..formatting import (
+    Words,
+    as_sentence,
+    auc_text,
+    capitalised,
+    point_row,
+    write_lines,
+)
 from ..scorecard import ScoreCard
 from ..validation import GroupResult
 from .elements import Element, Figure, Listing, Note, Panel, Series
@@ -109,7 +116,9 @@ def list_points(points: Sequence[OperatingPoint], caption: str) -> Listing:
     frame = pd.DataFrame([point_row(one.as_dict()) for one in points])
     names = [name.replace("-\n", "").replace("\n", " ") for name in frame.columns]
     frame.columns = pd.Index([capitalised(name) for name in names])
-    return Listing("operating-points", "Thresholds", caption, frame, formats={"Score above": ".4g"})
+    return Listing(
+        "operating-points", "Thresholds", caption, frame, formats={"Score above": ".4g"}
+    )
 
 
 def draw_roc(curves: RankCurves, interval: AUCInterval) -> Panel:
@@ -118,7 +127,12 @@ def draw_roc(curves: RankCurves, interval: AUCInterval) -> Panel:
         f"threshold {threshold:.3g}: sensitivity {tpr:.2f} ({low:.2f}–{high:.2f}), "
         f"specificity {1 - fpr:.2f}"
         for threshold, tpr, low, high, fpr in zip(
-            curves.thresholds, curves.tpr, curves.low, curves.high, curves.fpr, strict=True
+            curves.thresholds,
+            curves.tpr,
+            curves.low,
+            curves.high,
+            curves.fpr,
+            strict=True,
         )
     ]
     auc = f"AUC {interval.auc:.2f} ({interval.low:.2f}–{interval.high:.2f})"
@@ -131,7 +145,9 @@ def draw_roc(curves: RankCurves, interval: AUCInterval) -> Panel:
     ]
     ends = (-0.01, 1.01)
     x_label = "1 − specificity (false positive rate)"
-    return Panel("", x_label, "sensitivity", series, x_range=ends, y_range=ends, square=True)
+    return Panel(
+        "", x_label, "sensitivity", series, x_range=ends, y_range=ends, square=True
+    )
 
 
 def draw_calibration(risks: Risks, name: str) -> Panel:
@@ -160,7 +176,12 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
             )
         )
     return Panel(
-        "", "predicted probability, %", f"{name}, %", series, x_range=(-2, 102), y_range=(-2, 102)
+        "",
+        "predicted probability, %",
+        f"{name}, %",
+        series,
+        x_range=(-2, 102),
+        y_range=(-2, 102),
     )
 
 
@@ -195,19 +216,30 @@ def show_follow_up(found: Followed, time: str, *, nested: bool) -> list[Element]
     say = Words("times_words.j2")
     rows = {"Harrell's C, all times": found.harrell}
     rows |= {f"AUC at {at:g}": one for at, one in found.at}
-    frame = pd.DataFrame({"Measure": [*rows], "Value (95 % CI)": [*map(auc_text, rows.values())]})
+    frame = pd.DataFrame(
+        {"Measure": [*rows], "Value (95 % CI)": [*map(auc_text, rows.values())]}
+    )
     counts = pd.DataFrame([one.at_risk for one in found.thirds])
     counts.columns = pd.Index([f"{mark:g}" for mark in found.marks])
     counts.insert(0, "Third of the score", [one.name for one in found.thirds])
     series = []
     for one in found.thirds:
         x = np.append(0.0, one.time)
-        y, low, high = (np.append(100.0, 100 * of) for of in (one.free, one.low, one.high))
+        y, low, high = (
+            np.append(100.0, 100 * of) for of in (one.free, one.low, one.high)
+        )
         series.append(Series(one.name, x, y, low, high, style="steps"))
     ends = (0.0, 1.02 * max(float(one.time[-1]) for one in found.thirds))
-    panel = Panel("", time, "free of the event, %", series, x_range=ends, y_range=(0, 102))
+    panel = Panel(
+        "", time, "free of the event, %", series, x_range=ends, y_range=(0, 102)
+    )
     return [
-        Listing("auc-at-times", "Ranking at several times", say("at_times", nested=nested), frame),
+        Listing(
+            "auc-at-times",
+            "Ranking at several times",
+            say("at_times", nested=nested),
+            frame,
+        ),
         Figure(
             "follow-up",
             "Thirds of the score",

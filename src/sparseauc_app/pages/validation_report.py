@@ -19,15 +19,21 @@ from .parts import (
 )
 
 
-def build_validation_report(found: Validation, facts: Mapping[str, str] | None = None) -> Report:
+def build_validation_report(
+    found: Validation, facts: Mapping[str, str] | None = None
+) -> Report:
     """Build the report on a model's performance on new rows; facts say how it was made."""
     say = _words_of(found)
     sections = [
-        Section("reliance", "Cautions", [note_cautions(found.warnings, say("no_cautions"))]),
+        Section(
+            "reliance", "Cautions", [note_cautions(found.warnings, say("no_cautions"))]
+        ),
         Section("ranking", "Discrimination", _show_ranking(found)),
     ]
     if found.calibration is not None:
-        sections.append(Section("probability", "Probabilities", _show_probabilities(found)))
+        sections.append(
+            Section("probability", "Probabilities", _show_probabilities(found))
+        )
     sections += [
         Section("columns", "Columns, compared with training", [_list_columns(found)]),
         Section("reporting", "For a publication", _show_reporting(found)),
@@ -37,7 +43,10 @@ def build_validation_report(found: Validation, facts: Mapping[str, str] | None =
     if found.promised is not None:
         glance["Expected"] = auc_text(found.promised)
     events = "Positive" if found.card.times is None else "Events"
-    glance |= {"Rows": str(found.rows), f"{events} ({found.card.event})": str(found.positives)}
+    glance |= {
+        "Rows": str(found.rows),
+        f"{events} ({found.card.event})": str(found.positives),
+    }
     return Report(
         title=f"Validation of the score for {found.card.event} on {found.source}",
         lead=say("lead"),
@@ -76,7 +85,10 @@ def _show_probabilities(found: Validation) -> list[Element]:
     assert found.risks is not None
     risks = found.risks
     caption = _words_of(found)("calibration")
-    panels = [draw_calibration(risks, found.card.event), draw_decision_curve(risks.decision)]
+    panels = [
+        draw_calibration(risks, found.card.event),
+        draw_decision_curve(risks.decision),
+    ]
     return [Figure("calibration", "Calibration and decision curve", caption, panels)]
 
 
@@ -92,7 +104,11 @@ def _list_others(found: Validation) -> Listing:
             "95 % from": one.ends[0],
             "to": one.ends[1],
             "p": one.pvalue,
-            **({"AUC at the horizon": auc_text(one.at_horizon)} if one.at_horizon else {}),
+            **(
+                {"AUC at the horizon": auc_text(one.at_horizon)}
+                if one.at_horizon
+                else {}
+            ),
             "Slope": None if one.risks is None else one.risks.check.slope,
             "Brier score": None if one.risks is None else one.risks.brier,
         }

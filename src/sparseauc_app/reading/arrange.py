@@ -38,7 +38,11 @@ def empty_codes(source: Source, codes: Sequence[str], ids: str | None = None) ->
         if count:
             emptied.append(f"{name!r} ({count})")
             frame = frame.set_column(place, name, pc.if_else(coded, None, column))
-    notes = [f"{listed([*codes], 20)} read as empty in {listed(emptied, 20)}"] if emptied else []
+    notes = (
+        [f"{listed([*codes], 20)} read as empty in {listed(emptied, 20)}"]
+        if emptied
+        else []
+    )
     return replace(source, frame=frame, notes=(*source.notes, *notes))
 
 
@@ -49,8 +53,8 @@ def turn(source: Source, names: Collection[str]) -> Source:
     ----------
     source : Source
     names : collection of str
-        Names that the columns would have: most are those of its rows, and few those of its columns.
-        Else the table stays as it is.
+        Names that the columns would have: most are those of its rows, and few those of
+        its columns. Else the table stays as it is.
     """
     few = len({*names} & {*source.names}) < _MATCHING * len(names)
     key = _find_names(source, names) if few else None
@@ -60,7 +64,8 @@ def turn(source: Source, names: Collection[str]) -> Source:
 def join_labels(source: Source, labels: Source) -> Source:
     """Add the columns of a table of labels, whose rows are joined by name.
 
-    Its names of rows are those of the rows, or of the columns, of the table, which then is turned.
+    Its names of rows are those of the rows, or of the columns, of the table, which then
+    is turned.
     """
     for key in _names_of(labels):
         samples = {one for one in _entries(labels, key) if one is not None}
@@ -68,7 +73,9 @@ def join_labels(source: Source, labels: Source) -> Source:
             genes = next(iter(_names_of(source)), None)
             if genes is None:
                 raise DataError(f"{source.name} has no column of names for its rows")
-            turned = _turned(source, genes, [one for one in source.names if one in samples])
+            turned = _turned(
+                source, genes, [one for one in source.names if one in samples]
+            )
             return _joined(turned, None, labels, key)
     for key in _names_of(labels):
         own = _find_names(source, _entries(labels, key).tolist())
@@ -109,14 +116,21 @@ def _find_names(source: Source, names: Collection[str | None]) -> str | None:
 def _turned(source: Source, key: str, samples: Sequence[str]) -> Source:
     """The table with columns for its rows, of the columns of numbers among some."""
     genes = _entries(source, key)
-    samples = [name for name in samples if kind_of(source.column(name)) == "number" and name != key]
+    samples = [
+        name
+        for name in samples
+        if kind_of(source.column(name)) == "number" and name != key
+    ]
     values = np.column_stack([numbers(source.column(name)) for name in samples])
     # Of a gene that has several rows, the first has its name.
     seen: dict[str, int] = {}
     for place, gene in enumerate(genes.tolist()):
         seen.setdefault(gene, place)
     frame = pa.table(
-        {gene: pa.array(values[place], from_pandas=True) for gene, place in seen.items()}
+        {
+            gene: pa.array(values[place], from_pandas=True)
+            for gene, place in seen.items()
+        }
     )
     note = f"rows are read as columns, named by {key!r}: {len(samples)} rows of {len(seen)} columns"
     if len(seen) < genes.size:
@@ -153,5 +167,9 @@ def _joined(source: Source, own: str | None, labels: Source, key: str) -> Source
         notes.append(f"{lacking} rows of {source.name} are not in {labels.name}")
     doubtful = (*source.doubtful, *labels.doubtful)
     return replace(
-        source, frame=frame, marks=marks, doubtful=doubtful, notes=(*source.notes, *notes)
+        source,
+        frame=frame,
+        marks=marks,
+        doubtful=doubtful,
+        notes=(*source.notes, *notes),
     )

@@ -1,8 +1,8 @@
-"""What an analyst would notice in a table: identifiers, copies, leaks, follow-up times, codes for
-missing values and repeated rows.
+"""What an analyst would notice in a table: identifiers, copies, leaks, follow-up times,
+codes for missing values and repeated rows.
 
-Identifiers and exact copies are left out with a note; of all else a warning names the columns, and
-the user decides.
+Identifiers and exact copies are left out with a note; of all else a warning names the
+columns, and the user decides.
 """
 
 import hashlib
@@ -32,8 +32,9 @@ def split_words(name: str) -> set[str]:
 # A column with such an AUC alone, or such a correlation with the outcome, may leak it.
 LEAK_AUC = 0.95
 COPY_CORRELATION = 0.95
-# Missingness with such an AUC and so many standard errors from chance may leak the outcome: by
-# chance this happens in fewer than one of a hundred tables of a thousand columns.
+# Missingness with such an AUC and so many standard errors from chance may leak the
+# outcome: by chance this happens in fewer than one of a hundred tables of a thousand
+# columns.
 GAP_AUC = 0.6
 GAP_DEVIATIONS = 4.5
 # Rows of a first look; only columns that pass it are ranked over all rows.
@@ -73,7 +74,8 @@ def find_ids(table: ReadColumns, names: Sequence[str]) -> list[str]:
     X = table.values
     if X.shape[0] < 3:
         return []
-    # Cheap on the first rows of all columns at once; the few that remain are looked at whole.
+    # Cheap on the first rows of all columns at once; the few that remain are looked at
+    # whole.
     with np.errstate(invalid="ignore"):
         head = X[:50]
         whole = np.flatnonzero(np.all(np.floor(head) == head, axis=0))
@@ -112,13 +114,17 @@ def warn_of_repeated_ids(frame: Any, rows: Rows, aside: Collection[str]) -> list
     """Warn about each column of identifiers with repeated values."""
     found = []
     for name in frame.column_names:
-        words = split_words(name) - ({"no"} if not name.lower().endswith("no") else set())
+        words = split_words(name) - (
+            {"no"} if not name.lower().endswith("no") else set()
+        )
         if name in aside or not words & (_ID_WORDS | _NUMBER_WORDS | _PERSON_WORDS):
             continue
         column = frame.column(name).take(rows).drop_null()
         if types.is_floating(column.type):
             values = column.to_numpy()
-            if np.any(values != np.floor(values)):  # measured, such as a body mass index
+            if np.any(
+                values != np.floor(values)
+            ):  # measured, such as a body mass index
                 continue
         distinct = count_distinct(column)
         # A few values are a category, such as a case of two kinds.
@@ -150,7 +156,9 @@ def warn_of_gaps(gaps: Any, positive: Mask) -> list[str]:
     ]
 
 
-def leaking_columns(table: ReadColumns, positive: Mask, names: Sequence[str]) -> list[str]:
+def leaking_columns(
+    table: ReadColumns, positive: Mask, names: Sequence[str]
+) -> list[str]:
     """Columns that nearly separate the classes alone or nearly copy the outcome, with the AUC."""
     found = {}
     for j in _find_suspects(table, positive).tolist():
@@ -200,15 +208,22 @@ def _find_suspects(table: ReadColumns, positive: Mask) -> Rows:
     """Columns that may leak the outcome, by a cheap first check."""
     rng = np.random.default_rng(0)
     rows = np.concatenate(
-        [rng.permutation(np.flatnonzero(mask))[:_LOOK] for mask in (positive, ~positive)]
+        [
+            rng.permutation(np.flatnonzero(mask))[:_LOOK]
+            for mask in (positive, ~positive)
+        ]
     )
     part = replace(table, values=table.values[rows])
     own = positive[rows]
-    areas = np.array([_separation(_as_ordered(part, j, own), own) for j in range(part.shape[1])])
+    areas = np.array(
+        [_separation(_as_ordered(part, j, own), own) for j in range(part.shape[1])]
+    )
     return np.flatnonzero(areas >= LEAK_AUC - 0.05)
 
 
-def warn_of_leaks(table: ReadColumns, positive: Mask, names: Sequence[str]) -> list[str]:
+def warn_of_leaks(
+    table: ReadColumns, positive: Mask, names: Sequence[str]
+) -> list[str]:
     """Warn about columns that leak the outcome."""
     leaks = leaking_columns(table, positive, names)
     if not leaks:
@@ -238,7 +253,9 @@ def find_plain_times(names: Iterable[str]) -> list[str]:
     return [name for name in names if split_words(name) <= _UNITS_OF_TIME]
 
 
-def warn_of_follow_up(target: str, table: ReadColumns, columns: Sequence[str]) -> list[str]:
+def warn_of_follow_up(
+    target: str, table: ReadColumns, columns: Sequence[str]
+) -> list[str]:
     """Warn about columns named like the time of an event, or of anything."""
     names = [name for j, name in enumerate(columns) if j not in table.levels]
     times = [*dict.fromkeys(find_times(target, names) + find_plain_times(names))]
@@ -267,7 +284,9 @@ def warn_of_codes(table: ReadColumns, names: Sequence[str]) -> list[str]:
         if not coded.any() or rest.size < 2:
             continue
         least = max(2, 0.005 * values.size)
-        for code, repeated in zip(*np.unique(values[coded], return_counts=True), strict=True):
+        for code, repeated in zip(
+            *np.unique(values[coded], return_counts=True), strict=True
+        ):
             if repeated >= least and _stands_apart(code, rest):
                 found.append(f"{name!r} is {code:g} in {repeated} rows")
                 codes.append(f"{code:g}")
@@ -282,7 +301,8 @@ def warn_of_codes(table: ReadColumns, names: Sequence[str]) -> list[str]:
 def _stands_apart(code: float, rest: npt.NDArray[np.float64]) -> bool:
     """Return whether all other values, sorted, are on one side of a code, and it is none of them.
 
-    It is not if it is the only negative one, or further from the next than these are apart.
+    It is not if it is the only negative one, or further from the next than these are
+    apart.
     """
     if rest[0] < code < rest[-1]:
         return False

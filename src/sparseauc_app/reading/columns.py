@@ -79,10 +79,13 @@ def numbers(column: pa.ChunkedArray) -> Array:
 def loses_digits(column: pa.ChunkedArray, found: Array, *, written: bool) -> bool:
     """Return whether different numbers of a column are equal in double precision.
 
-    Of numbers ``written`` as text, which are double precision already, whole ones beyond 2^53 may.
+    Of numbers ``written`` as text, which are double precision already, whole ones
+    beyond 2^53 may.
     """
     if types.is_integer(column.type) or types.is_decimal(column.type):
-        return count_distinct(column.drop_null()) > np.unique(found[~np.isnan(found)]).size
+        return (
+            count_distinct(column.drop_null()) > np.unique(found[~np.isnan(found)]).size
+        )
     largest = np.nanmax(np.abs(found), initial=0.0)
     return bool(written and 2**53 < largest < 1e25 and np.nanmin(np.abs(found)) > 2**53)
 
@@ -90,7 +93,8 @@ def loses_digits(column: pa.ChunkedArray, found: Array, *, written: bool) -> boo
 def texts(column: pa.ChunkedArray, *, strip: bool = True) -> Labels:
     """Entries of any type as text, None where missing: whole numbers without a point.
 
-    Blanks around a text are removed, and blank texts are missing, except of identifiers.
+    Blanks around a text are removed, and blank texts are missing, except of
+    identifiers.
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -149,8 +153,8 @@ def parse_numbers(
 ) -> pa.ChunkedArray | int:
     """Numbers of a column of text, or the place of the first entry that is not one.
 
-    Blanks are missing. With ``limits``, ``>2000`` counts as 2000 and text without a digit is
-    missing; what has a digit and is no number is not guessed at.
+    Blanks are missing. With ``limits``, ``>2000`` counts as 2000 and text without a
+    digit is missing; what has a digit and is no number is not guessed at.
     """
     column = pc.utf8_trim_whitespace(column)
     if limits:
@@ -175,7 +179,8 @@ def conventions_of(column: pa.ChunkedArray, *, limits: bool = False) -> list[Mar
     Two of them are two meanings: whole numbers without marks are of one convention.
     """
     marked = {
-        mark: bool(pc.any(pc.match_substring(column, mark), min_count=0).as_py()) for mark in ".,"
+        mark: bool(pc.any(pc.match_substring(column, mark), min_count=0).as_py())
+        for mark in ".,"
     }
     found = []
     for whole in (POINT, COMMA):
@@ -214,8 +219,8 @@ def read_written_numbers(
         Returns columns of the file as text.
     delimiter : str
     decimal : {".", ","}, optional
-        Decimal sign if it is known; by default that of columns that have one meaning only, or else
-        a point where commas delimit fields.
+        Decimal sign if it is known; by default that of columns that have one meaning
+        only, or else a point where commas delimit fields.
 
     Returns
     -------
@@ -228,8 +233,11 @@ def read_written_numbers(
         Columns left as text, because their numbers have two meanings.
     """
     texts = _texts_of_numbers(frame, as_text)
-    floats = [one.name for one in frame.schema if pa.types.is_floating(one.type) and one.name]
-    # pyarrow has read points as decimal points; nothing else is possible for most columns.
+    floats = [
+        one.name for one in frame.schema if pa.types.is_floating(one.type) and one.name
+    ]
+    # pyarrow has read points as decimal points; nothing else is possible for most
+    # columns.
     grouped = [name for name in floats if _may_be_thousands(frame.column(name))]
     found = {name: conventions_of(column) for name, column in texts.items()}
     settled = _settled_decimals(found)
@@ -248,7 +256,9 @@ def read_written_numbers(
     return frame, marks, decimal, doubtful
 
 
-def _texts_of_numbers(frame: pa.Table, as_text: Collection[str]) -> dict[str, pa.ChunkedArray]:
+def _texts_of_numbers(
+    frame: pa.Table, as_text: Collection[str]
+) -> dict[str, pa.ChunkedArray]:
     """Columns of text that may be numbers, those left out that are to stay text."""
     return {
         name: frame.column(name)
@@ -284,7 +294,11 @@ def _read_by(
             columns[frame.column_names.index(name)] = texts[name]
             marks.pop(name, None)
             doubtful.append(name)
-    return pa.Table.from_arrays(columns, names=frame.column_names), marks, tuple(doubtful)
+    return (
+        pa.Table.from_arrays(columns, names=frame.column_names),
+        marks,
+        tuple(doubtful),
+    )
 
 
 def _may_be_numbers(column: pa.ChunkedArray) -> bool:

@@ -44,37 +44,44 @@ class Rules:
     target : str, optional
         Outcome column.
     positive : str, optional
-        Label of the positive class. By default the label that sorts last, unless it is a word such
-        as "control" or "no". Required with three or more labels; all others are then negative.
+        Label of the positive class. By default the label that sorts last, unless it is
+        a word such as "control" or "no". Required with three or more labels; all others
+        are then negative.
     negative : str, optional
         Label of the negative class. Rows with other labels are left out.
     time : str, optional
-        Column of the time of the event, or until which a row is known to have been without it. The
-        outcome then says which rows had the event, and all others are censored.
+        Column of the time of the event, or until which a row is known to have been
+        without it. The outcome then says which rows had the event, and all others are
+        censored.
     horizon : float, optional
-        Time until which risks are given. By default that by which 80 % of the events have happened.
+        Time until which risks are given. By default that by which 80 % of the events
+        have happened.
     within : bool
         Ask a binary question instead: did the event come until the horizon?
     weights : str, optional
         Column that says what each row counts.
     groups, strata, ids : str, optional
-        Columns of related rows, of strata within which rows are compared, and of row identifiers.
+        Columns of related rows, of strata within which rows are compared, and of row
+        identifiers.
     exclude : sequence of str
         Columns to leave out.
     text : {"auto", "drop"}
-        Text columns: each is chosen with all its levels or not at all, as one column. Dates and
-        text with more than ``max_levels`` levels are left out; "drop" leaves out all of them.
+        Text columns: each is chosen with all its levels or not at all, as one column.
+        Dates and text with more than ``max_levels`` levels are left out; "drop" leaves
+        out all of them.
     max_levels : int
         Largest number of levels of a text column that is used.
     numeric : sequence of str
-        Text columns to read as numbers: ``>2000`` as 2000, text without a digit as missing.
+        Text columns to read as numbers: ``>2000`` as 2000, text without a digit as
+        missing.
     missing : {"refuse", "median", "drop-rows"}
-        Missing values. With "median" a missing number counts as the median of the training rows of
-        each fit, and missing text as a level of its own.
+        Missing values. With "median" a missing number counts as the median of the
+        training rows of each fit, and missing text as a level of its own.
     missing_codes : sequence of str
         Values such as -9 that are read as empty.
     keep : sequence of str
-        Columns that are not left out as identifiers, as copies of others, or for their levels.
+        Columns that are not left out as identifiers, as copies of others, or for their
+        levels.
     """
 
     target: str | None = None
@@ -149,7 +156,9 @@ def encode_columns(
             if loses_digits(column, found, written=name in source.marks):
                 inexact.append(name)
             values[name] = found
-            types[name] = _type_of_numbers(kind, found, source.marks.get(name), name in marks)
+            types[name] = _type_of_numbers(
+                kind, found, source.marks.get(name), name in marks
+            )
         elif name in levels:
             values[name] = pd.Categorical(texts(column), levels[name])
             types[name] = ColumnType("text", levels=tuple(levels[name]))
@@ -157,7 +166,9 @@ def encode_columns(
         problems.append(_refuse_inexact(inexact))
     unused = {name: why for name, why in left_out.items() if kinds[name] != "empty"}
     notes = [*_note_on_text(levels, unused, rules), *notes]
-    float32 = {str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"}
+    float32 = {
+        str(frame.column(name).type) for name, kind in kinds.items() if kind == "number"
+    }
     single = np.float32 if float32 == {"float"} else np.float64
     return Features(_make_frame(values, frame.num_rows, single), types, left_out, notes)
 
@@ -166,7 +177,9 @@ def _make_frame(values: Mapping[str, Any], n_rows: int, dtype: npt.DTypeLike) ->
     """Return columns as a frame: numbers of one type, in one array, and texts."""
     import pandas as pd
 
-    numeric = [name for name, column in values.items() if isinstance(column, np.ndarray)]
+    numeric = [
+        name for name, column in values.items() if isinstance(column, np.ndarray)
+    ]
     X = np.empty((n_rows, len(numeric)), dtype, order="F")
     for j, name in enumerate(numeric):
         X[:, j] = values[name]
@@ -197,7 +210,9 @@ def _refuse_inexact(names: Sequence[str]) -> DataError:
     )
 
 
-def _read_numeric(source: Source, numeric: Collection[str]) -> tuple[Any, dict[str, Marks]]:
+def _read_numeric(
+    source: Source, numeric: Collection[str]
+) -> tuple[Any, dict[str, Marks]]:
     """The frame with columns of text as numbers, and how those are written."""
     frame = source.frame
     found = {}
@@ -207,7 +222,9 @@ def _read_numeric(source: Source, numeric: Collection[str]) -> tuple[Any, dict[s
             continue
         fitting = conventions_of(column, limits=True)
         if not fitting:
-            place = max(int(parse_numbers(column, one, limits=True)) for one in (POINT, COMMA))
+            place = max(
+                int(parse_numbers(column, one, limits=True)) for one in (POINT, COMMA)
+            )
             raise DataError(
                 f"--numeric: {name!r} is {shortened(str(column[place].as_py()), 20)!r} in row "
                 f"{place + 1}, which is not a number"
@@ -221,7 +238,9 @@ def _read_numeric(source: Source, numeric: Collection[str]) -> tuple[Any, dict[s
     return frame, found
 
 
-def _ask_about_marks(source: Source, aside: Collection[str], problems: list[DataError]) -> None:
+def _ask_about_marks(
+    source: Source, aside: Collection[str], problems: list[DataError]
+) -> None:
     """Ask for the decimal sign where numbers have two meanings."""
     names = [name for name in source.doubtful if name not in aside]
     if names:
@@ -234,7 +253,10 @@ def _two_meanings(source: Source, names: Sequence[str]) -> DataError:
         f"{quoted(names)}: the numbers can be read in two ways, {meanings}. --format "
         "decimal=comma says that commas are decimal commas and points are between thousands, "
         "--format decimal=point the reverse",
-        ["--format", "decimal=" + ("comma" if "." in meanings.split("'")[1] else "point")],
+        [
+            "--format",
+            "decimal=" + ("comma" if "." in meanings.split("'")[1] else "point"),
+        ],
     )
 
 
@@ -267,9 +289,13 @@ def _few_levels(
         if kinds[name] != "text":
             unfit[name] = "a date" if kinds[name] == "date" else "not text"
             continue
-        found = sorted({entry for entry in texts(source.column(name)) if entry is not None})
+        found = sorted(
+            {entry for entry in texts(source.column(name)) if entry is not None}
+        )
         if len(found) in (1, source.n_rows):
-            unfit[name] = f"only {found[0]!r}" if len(found) == 1 else "differs in every row"
+            unfit[name] = (
+                f"only {found[0]!r}" if len(found) == 1 else "differs in every row"
+            )
         elif len(found) > rules.max_levels and name not in rules.keep:
             unfit[name] = f"text with {len(found)} levels"
         else:
@@ -277,12 +303,16 @@ def _few_levels(
     return levels, unfit
 
 
-def _note_on_text(used: Collection[str], left_out: Mapping[str, str], rules: Rules) -> list[str]:
+def _note_on_text(
+    used: Collection[str], left_out: Mapping[str, str], rules: Rules
+) -> list[str]:
     """One sentence on what was done with columns of text."""
     parts = []
     hint = ""
     if used:
-        parts.append(f"text columns are chosen with all their levels or not at all: {quoted(used)}")
+        parts.append(
+            f"text columns are chosen with all their levels or not at all: {quoted(used)}"
+        )
     if left_out:
         named = [f"{name!r} ({why})" for name, why in left_out.items()]
         parts.append(f"text and dates left out: {listed(named, 20)}")
@@ -324,7 +354,9 @@ def _nearly_numbers(source: Source, names: Sequence[str]) -> list[str]:
     for name in names:
         entries, other = _not_numbers(source.column(name))
         if entries and not other:
-            found.append(f"{name!r}: numbers stored as text; --numeric {name!r} reads them")
+            found.append(
+                f"{name!r}: numbers stored as text; --numeric {name!r} reads them"
+            )
         elif entries:
             found.append(
                 f"{name!r}: {entries - len(other)} of {entries} values are numbers, "

@@ -41,8 +41,9 @@ NEGATIVE_WORDS = {*_NEGATIVES.split(", ")}
 class Classes:
     """The labels of the two classes.
 
-    ``name`` is that of the negative class: its only label, or "not a" for all labels except a.
-    ``why`` says why a class was taken for the positive one; empty if it was named.
+    ``name`` is that of the negative class: its only label, or "not a" for all labels
+    except a. ``why`` says why a class was taken for the positive one; empty if it was
+    named.
     """
 
     positive: str
@@ -58,7 +59,9 @@ class Classes:
 def label_key(label: str) -> str:
     """Return the same key for two spellings of a label: 1 and 1.0, true and True."""
     try:
-        return str(int(label)) if label.strip("+-").isdigit() else f"{float(label):.17g}"
+        return (
+            str(int(label)) if label.strip("+-").isdigit() else f"{float(label):.17g}"
+        )
     except ValueError:
         return label.lower() if label.lower() in ("true", "false") else label
 
@@ -89,12 +92,16 @@ def find_classes(
         )
     known_negative = None if negative is None else _same_label(negative, classes)
     if negative is not None and known_negative is None:
-        raise DataError(f"--negative: {target!r} has no class {negative!r}; there are {named}")
+        raise DataError(
+            f"--negative: {target!r} has no class {negative!r}; there are {named}"
+        )
     why = ""
     if positive is not None:
         chosen = _same_label(positive, classes)
         if chosen is None:
-            raise DataError(f"--positive: {target!r} has no class {positive!r}; there are {named}")
+            raise DataError(
+                f"--positive: {target!r} has no class {positive!r}; there are {named}"
+            )
     else:
         chosen, why = _likeliest_positive(classes, counts, known_negative)
         if len(classes) > 2:
@@ -129,7 +136,9 @@ def find_event(
     counts = Counter(labels.tolist())
     if len(counts) == 1:  # no row is censored, or all are
         (only,) = counts
-        if only.lower() in NEGATIVE_WORDS or (event and _same_label(event, counts) is None):
+        if only.lower() in NEGATIVE_WORDS or (
+            event and _same_label(event, counts) is None
+        ):
             raise DataError(
                 f"no row has the event: {target!r} is {only!r} in all rows. --event-value names "
                 "the value of rows that had it"
@@ -168,14 +177,17 @@ def _likeliest_positive(
 ) -> tuple[str, str]:
     """The class that sorts last of those that are not words for negatives, and why.
 
-    Of three or more numbers, which are codes, the most frequent one but for the negative.
+    Of three or more numbers, which are codes, the most frequent one but for the
+    negative.
     """
     left = [label for label in classes if label != negative]
     events = [label for label in left if label.lower() not in NEGATIVE_WORDS]
     chosen = (events or left)[-1]
     if len(classes) > 2 and all(map(is_number, classes)):
         none = negative or _likeliest_negative(classes, counts)
-        chosen = max((one for one in classes[::-1] if one != none), key=counts.__getitem__)
+        chosen = max(
+            (one for one in classes[::-1] if one != none), key=counts.__getitem__
+        )
     if negative is not None or len(classes) > 2:
         return chosen, ""
     other = next(label for label in classes if label != chosen)
@@ -196,34 +208,46 @@ def _counted(counts: Counter[str], classes: Iterable[str]) -> str:
     return listed([f"{label!r} ({counts[label]} rows)" for label in classes], 8)
 
 
-def leave_out_others(labels: Labels, classes: Classes, target: str) -> tuple[Mask, list[str]]:
+def leave_out_others(
+    labels: Labels, classes: Classes, target: str
+) -> tuple[Mask, list[str]]:
     """Mask of the rows of either class, and a note on the others."""
     kept = np.isin(labels.astype(np.str_), [classes.positive, *classes.negatives])
     if kept.all():
         return kept, []
     counts = Counter(labels[~kept].tolist())
     rows = f"{int((~kept).sum())} row{'s' if (~kept).sum() > 1 else ''}"
-    return kept, [f"{rows} left out in which {target!r} is {_counted(counts, sorted(counts))}"]
+    return kept, [
+        f"{rows} left out in which {target!r} is {_counted(counts, sorted(counts))}"
+    ]
 
 
 def find_new_classes(
-    source: Source, card: ScoreCard, scores: Array, positive: str | None, negative: str | None
+    source: Source,
+    card: ScoreCard,
+    scores: Array,
+    positive: str | None,
+    negative: str | None,
 ) -> tuple[Mask, Mask, tuple[str, ...]]:
     """Find the rows with an outcome and a score, whether each is positive, and what to note.
 
-    The labels of the two classes are by default those of the model. With ``negative``, rows with
-    other labels are left out; without it they are refused.
+    The labels of the two classes are by default those of the model. With ``negative``,
+    rows with other labels are left out; without it they are refused.
     """
     labels = texts(source.column(card.target))
     given = is_given(labels)
-    keys = np.array([label_key(one) if one is not None else "" for one in labels], object)
+    keys = np.array(
+        [label_key(one) if one is not None else "" for one in labels], object
+    )
     wanted = label_key(card.event_value if positive is None else positive)
     negatives = _negatives_of(card) if negative is None else [negative]
     is_positive = given & (keys == wanted)
     if negatives is None:  # any other, for cards that do not say
         is_negative = given & ~is_positive
     else:
-        is_negative = given & np.isin(keys.astype(np.str_), [label_key(one) for one in negatives])
+        is_negative = given & np.isin(
+            keys.astype(np.str_), [label_key(one) for one in negatives]
+        )
     if np.any(is_positive & is_negative):
         raise DataError(f"{wanted!r} is both the positive and the negative label")
     unknown = given & ~is_positive & ~is_negative
@@ -269,8 +293,8 @@ def read_labels(
 ) -> tuple[str, Labels]:
     """Return the name of the outcome and its labels as text, None where missing.
 
-    ``make`` makes a table of a file; it finds out what stands in the way of one with a likely
-    outcome.
+    ``make`` makes a table of a file; it finds out what stands in the way of one with a
+    likely outcome.
     """
     option = "--target" if rules.time is None else "--event"
     if rules.target is None:
@@ -278,7 +302,9 @@ def read_labels(
     labels = texts(source.column(rules.target, option))
     written = {label for label in labels.tolist() if label is not None}
     if len({label_key(label) for label in written}) < len(written):  # such as 1 and 1.0
-        labels = labels_as_text([None if label is None else label_key(label) for label in labels])
+        labels = labels_as_text(
+            [None if label is None else label_key(label) for label in labels]
+        )
     return rules.target, labels
 
 
@@ -287,23 +313,34 @@ def _ask_for_target(
 ) -> DataError:
     """Ask for the outcome, with the columns that may be it: by name, or of two values."""
     frame = source.frame
-    counts = {name: count_distinct(frame.column(name).drop_null()) for name in frame.column_names}
+    counts = {
+        name: count_distinct(frame.column(name).drop_null())
+        for name in frame.column_names
+    }
     candidates = _rank_outcomes(source, counts)
     shown = [f"{name!r} ({counts[name]} values)" for name in candidates]
     hint = f"perhaps {listed(shown, 12)}" if shown else f"one of {quoted(counts, 8)}"
     asked = "is the outcome" if option == "--target" else "says who had the event"
     times = find_plain_times(counts) if option == "--target" else []
     if times and candidates:
-        hint += f". If it is an event, and {times[0]!r} its time, give --time and --event"
-    options = _options_for(source, rules, option, candidates[0], make) if candidates else ()
-    return DataError(f"{source.name}: which column {asked}? Give {option}, {hint}", options)
+        hint += (
+            f". If it is an event, and {times[0]!r} its time, give --time and --event"
+        )
+    options = (
+        _options_for(source, rules, option, candidates[0], make) if candidates else ()
+    )
+    return DataError(
+        f"{source.name}: which column {asked}? Give {option}, {hint}", options
+    )
 
 
 def _rank_outcomes(source: Source, counts: Mapping[str, int]) -> list[str]:
     """Columns that may be the outcome, by their numbers of values: by name, or where they stand."""
     few = [name for name, count in counts.items() if 2 <= count <= MOST_CLASSES]
     named = [name for name in few if _OUTCOME_WORDS & split_words(name)]
-    named.sort(key=lambda name: (counts[name] > 2, len(split_words(name) - _OUTCOME_WORDS)))
+    named.sort(
+        key=lambda name: (counts[name] > 2, len(split_words(name) - _OUTCOME_WORDS))
+    )
     # The outcome stands last or first, as a rule.
     from_end = {name: place for place, name in enumerate([*counts][::-1])}
     ends = [name for name in few[::-1] if from_end[name] in (0, len(counts) - 1)]
@@ -314,15 +351,21 @@ def _rank_outcomes(source: Source, counts: Mapping[str, int]) -> list[str]:
 
 
 def _options_for(
-    source: Source, rules: Rules, option: str, name: str, make: Callable[[Source, Rules], object]
+    source: Source,
+    rules: Rules,
+    option: str,
+    name: str,
+    make: Callable[[Source, Rules], object],
 ) -> list[str]:
     """Options that take a column for the outcome and settle what else is in the way.
 
-    Where the column says who had an event and the table has its time, with that. None if no option
-    helps.
+    Where the column says who had an event and the table has its time, with that. None
+    if no option helps.
     """
     times: list[str | None] = []
-    labels = {str(label).lower() for label in texts(source.column(name)) if label is not None}
+    labels = {
+        str(label).lower() for label in texts(source.column(name)) if label is not None
+    }
     if labels & NEGATIVE_WORDS or all(map(is_number, labels)):
         times += find_event_times(source, name, rules)[:1]
     for time in (*times, None):
@@ -342,7 +385,9 @@ def find_event_times(source: Source, target: str, rules: Rules) -> list[str]:
     if rules.time is not None:
         return []
     frame = source.frame
-    numbers = [name for name in frame.column_names if kind_of(frame.column(name)) == "number"]
+    numbers = [
+        name for name in frame.column_names if kind_of(frame.column(name)) == "number"
+    ]
     complete = [name for name in numbers if frame.column(name).null_count == 0]
     return find_times(target, [name for name in complete if name not in rules.aside])
 
@@ -354,8 +399,8 @@ class FollowedRows:
     Attributes
     ----------
     rows : ndarray
-        Those kept: not the ones of weight 0, and of a binary question not those that are censored
-        before the horizon.
+        Those kept: not the ones of weight 0, and of a binary question not those that
+        are censored before the horizon.
     y : ndarray
         1 where a row has the event, of a binary question until the horizon.
     times : SurvivalTimes, optional
@@ -373,7 +418,9 @@ class FollowedRows:
     notes: tuple[str, ...] = ()
 
 
-def follow_rows(source: Source, rules: Rules, rows: Rows, event: Mask, label: str) -> FollowedRows:
+def follow_rows(
+    source: Source, rules: Rules, rows: Rows, event: Mask, label: str
+) -> FollowedRows:
     """Read times and weights of some rows of a file, of which some had an event.
 
     Parameters
@@ -395,7 +442,9 @@ def follow_rows(source: Source, rules: Rules, rows: Rows, event: Mask, label: st
         counted = weight > 0
         left_out = counted.size - np.count_nonzero(counted)
         if left_out:
-            notes = (f"{left_out} row{'' if left_out == 1 else 's'} of weight 0 left out",)
+            notes = (
+                f"{left_out} row{'' if left_out == 1 else 's'} of weight 0 left out",
+            )
         rows = rows[counted]
         event = event[counted]
         weight = weight[counted]
@@ -416,8 +465,14 @@ def follow_rows(source: Source, rules: Rules, rows: Rows, event: Mask, label: st
         times.check_pairs(weight)
         horizon = times.check_horizon(rules.horizon, weight)
     except InputError as error:
-        option = "--horizon" if str(error).startswith(("horizon", "no event comes")) else "--time"
-        raise DataError(f"{option} {rules.time!r}: {error}".replace(" y holds", "")) from None
+        option = (
+            "--horizon"
+            if str(error).startswith(("horizon", "no event comes"))
+            else "--time"
+        )
+        raise DataError(
+            f"{option} {rules.time!r}: {error}".replace(" y holds", "")
+        ) from None
     found = FollowUp(rules.time, label, horizon, rules.within)
     if not rules.within:
         return FollowedRows(rows, y, times, weight, found, notes)
@@ -455,7 +510,11 @@ def _read_complete(source: Source, name: str, option: str, rows: Rows) -> Array:
     for bad, what, do in (
         (np.isnan(values), "missing", "fill it in, or take these rows out of the file"),
         (~np.isfinite(values), "infinite", "give a number"),
-        (values < 0, "negative", "give a number of 0 or more, or take these rows out of the file"),
+        (
+            values < 0,
+            "negative",
+            "give a number of 0 or more, or take these rows out of the file",
+        ),
     ):
         if bad.any():
             first = rows[np.flatnonzero(bad)[0]] + 1

@@ -23,7 +23,8 @@ def read_parquet(path: Path) -> Source:
     import pyarrow.parquet as pq
 
     with read_by("pyarrow", path, "Parquet"):
-        # As a file: read_table would take a folder or a name with "key=value" for a data set.
+        # As a file: read_table would take a folder or a name with "key=value" for a
+        # data set.
         with pq.ParquetFile(path) as file:
             # Threads of pyarrow that are still there when Python ends may abort it.
             frame = file.read(use_threads=False)
@@ -37,7 +38,9 @@ def read_arrow(path: Path) -> Source:
     with read_by("pyarrow", path, kind):
         data = path.read_bytes()
         if data.startswith(b"FEA1"):
-            raise DataError(f"{path.name} is Feather of version 1, long outdated: save it again")
+            raise DataError(
+                f"{path.name} is Feather of version 1, long outdated: save it again"
+            )
         if data.startswith(b"ARROW1"):
             frame = pa.ipc.open_file(data, options=serial).read_all()
         else:
@@ -66,7 +69,9 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
     with read_by("openpyxl", path, "Excel"):
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > MOST_BYTES:
-                raise DataError(f"{path.name} would unpack to more than {MOST_BYTES} bytes")
+                raise DataError(
+                    f"{path.name} would unpack to more than {MOST_BYTES} bytes"
+                )
         # Values as Excel last computed them, not formulas.
         with pd.ExcelFile(path, engine="openpyxl") as book:
             titles = [str(title) for title in book.sheet_names]
@@ -77,7 +82,9 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
                 )
             asked = titles if sheet is None else [sheet]
             missing = {"na_values": list(MISSING), "keep_default_na": False}
-            found = pd.read_excel(book, sheet_name=asked, header=None, dtype=object, **missing)
+            found = pd.read_excel(
+                book, sheet_name=asked, header=None, dtype=object, **missing
+            )
         sheets = {title: frame for title, frame in found.items() if frame.size}
         if not sheets:
             raise DataError(f"{path.name} is empty")
@@ -85,7 +92,10 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
             raise DataError(
                 f"{path.name} has {len(sheets)} sheets, {quoted(sheets, 20)}: choose one with "
                 "--format sheet=NAME",
-                ["--format", f"sheet={max(sheets, key=lambda title: len(sheets[title]))}"],
+                [
+                    "--format",
+                    f"sheet={max(sheets, key=lambda title: len(sheets[title]))}",
+                ],
             )
         (frame,) = sheets.values()
         rows = frame.mask(frame.isna(), None).to_numpy().tolist()
@@ -155,19 +165,22 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def read_source(path: Path | str, *, sheet: str | None = None, **written: Any) -> Source:
+def read_source(
+    path: Path | str, *, sheet: str | None = None, **written: Any
+) -> Source:
     r"""Read a table of any known format.
 
     Parameters
     ----------
     path : path or str
-        CSV and its relatives (also compressed), Excel (``.xlsx``), Parquet, Feather, Arrow, Stata
-        (``.dta``), SAS (``.sas7bdat``, ``.xpt``), SPSS (``.sav``, with pyreadstat); ``-`` for text
-        from standard input.
+        CSV and its relatives (also compressed), Excel (``.xlsx``), Parquet, Feather,
+        Arrow, Stata (``.dta``), SAS (``.sas7bdat``, ``.xpt``), SPSS (``.sav``, with
+        pyreadstat); ``-`` for text from standard input.
     sheet : str, optional
         Sheet of an Excel file that has several.
     **written
-        How a text file is written, as :func:`~sparseauc_app.reading.text.read_text` takes it.
+        How a text file is written, as :func:`~sparseauc_app.reading.text.read_text`
+        takes it.
 
     Returns
     -------

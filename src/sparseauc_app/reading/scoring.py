@@ -30,8 +30,8 @@ from .source import DataError, Source
 if TYPE_CHECKING:
     from ..scorecard import ScoreCard, Term
 
-# A mean is said to have moved if it did so by this many training standard deviations and by this
-# many standard errors.
+# A mean is said to have moved if it did so by this many training standard deviations
+# and by this many standard errors.
 MOVED = 0.25
 CERTAIN = 3.0
 # Standard deviations by which a mean has moved too far for any number of rows.
@@ -42,8 +42,9 @@ FAR = 2.0
 class ColumnShift:
     """A chosen column in the new rows, compared with training.
 
-    ``missing`` are shares; ``mean_shift`` is the mean of the new rows minus that of training, in
-    standard deviations of training; ``outside`` counts values outside the training range.
+    ``missing`` are shares; ``mean_shift`` is the mean of the new rows minus that of
+    training, in standard deviations of training; ``outside`` counts values outside the
+    training range.
     """
 
     name: str
@@ -112,14 +113,18 @@ class ScoredRows:
 def written_columns(card: ScoreCard) -> set[str]:
     """Columns to read as text first, and then by their types in training."""
     types = {term.column: card.type_of(term) for term in card.terms}
-    return {name for name, of in types.items() if of.kind != "number" or of.decimal is not None}
+    return {
+        name
+        for name, of in types.items()
+        if of.kind != "number" or of.decimal is not None
+    }
 
 
 def score_rows(source: Source, card: ScoreCard) -> ScoredRows:
     """Read the values of the model's columns, and score the rows.
 
-    A text file is to be read with ``as_text=written_columns(card)``. Columns that the model does
-    not use are ignored, whatever they hold.
+    A text file is to be read with ``as_text=written_columns(card)``. Columns that the
+    model does not use are ignored, whatever they hold.
     """
     _check_present(source, card)
     values = np.zeros((source.n_rows, len(card.terms)))
@@ -178,7 +183,9 @@ def read_numbers(source: Source, name: str, of: ColumnType, option: str = "") ->
     if not is_text(column.type):
         if kind in ("number", "boolean"):
             return numbers(column)
-        raise DataError(f"{source.name}: {name!r} must be numeric, but is {column.type}")
+        raise DataError(
+            f"{source.name}: {name!r} must be numeric, but is {column.type}"
+        )
     marks = Marks(of.decimal or ".", of.thousands)
     if of.kind == "boolean":
         found = _read_booleans(column)
@@ -189,10 +196,13 @@ def read_numbers(source: Source, name: str, of: ColumnType, option: str = "") ->
         wanted = "true or false" if of.kind == "boolean" else "numbers"
         message = f"{source.name}: {name!r} must hold {wanted}, but is {entry!r} in row {found + 1}"
         if of.kind != "boolean" and marks != Marks("."):
-            message += (
-                f"; in training numbers had a decimal {'comma' if of.decimal == ',' else 'point'}"
+            decimal = "comma" if of.decimal == "," else "point"
+            message += f"; in training numbers had a decimal {decimal}"
+            grouped = (
+                ""
+                if of.thousands is None
+                else f" and {of.thousands!r} between thousands"
             )
-            grouped = "" if of.thousands is None else f" and {of.thousands!r} between thousands"
             message += grouped
         raise DataError(message)
     return numbers(found.cast(pa.float64()))
@@ -204,10 +214,16 @@ def _read_booleans(column: pa.ChunkedArray) -> pa.ChunkedArray | int:
     true = pc.is_in(column, value_set=pa.array(TRUE))
     known = pc.or_(true, pc.is_in(column, value_set=pa.array(FALSE)))
     place: int = pc.index(pc.or_(known, pc.is_null(column)), False).as_py()
-    return pc.if_else(pc.is_null(column), None, true).cast(pa.uint8()) if place < 0 else place
+    return (
+        pc.if_else(pc.is_null(column), None, true).cast(pa.uint8())
+        if place < 0
+        else place
+    )
 
 
-def _read_levels(source: Source, term: Term, known: tuple[str, ...]) -> tuple[Array, Labels]:
+def _read_levels(
+    source: Source, term: Term, known: tuple[str, ...]
+) -> tuple[Array, Labels]:
     """Numbers of the levels of a column of text, NaN where missing or unseen; and texts unseen."""
     column = source.column(term.column)
     kind = kind_of(column)

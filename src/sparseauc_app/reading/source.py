@@ -26,8 +26,8 @@ from .columns import Marks, dense_column, is_sparse
 if TYPE_CHECKING:
     from ..scorecard import ScoreCard
 
-# More bytes of text, unpacked, are not read: a small archive, or a device, may hold more than fits
-# into memory.
+# More bytes of text, unpacked, are not read: a small archive, or a device, may hold
+# more than fits into memory.
 MOST_BYTES = 2 << 30
 
 
@@ -63,7 +63,8 @@ class Source:
     decimal : {".", ","}, optional
         Decimal sign of a text file, where its columns settle it.
     doubtful : tuple of str
-        Columns of a text file whose numbers have two meanings, such as 2.812; they are text.
+        Columns of a text file whose numbers have two meanings, such as 2.812; they are
+        text.
     notes : tuple of str
         Encoding, delimiter and so on, as detected.
     """
@@ -137,7 +138,9 @@ def source_of(X: Any, card: ScoreCard | None = None) -> Source:
         )
     used = {term.column for term in card.terms}
     columns = [
-        pa.array(dense_column(matrix, place)) if name in used else pa.nulls(matrix.shape[0])
+        pa.array(dense_column(matrix, place))
+        if name in used
+        else pa.nulls(matrix.shape[0])
         for place, name in enumerate(card.columns)
     ]
     return Source("X", pa.Table.from_arrays(columns, list(card.columns)))
@@ -149,12 +152,20 @@ def _from_pandas(X: Any, card: ScoreCard | None) -> Source:
     columns = []
     for place, name in enumerate(names):
         if name not in used:
-            columns.append(pa.nulls(len(X)))  # not looked at, but named where another is sought
+            columns.append(
+                pa.nulls(len(X))
+            )  # not looked at, but named where another is sought
             continue
         try:
             columns.append(pa.Array.from_pandas(X.iloc[:, place]))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            raise DataError(f"X: {name!r} holds values of several types: {error}") from error
+        except (
+            pa.ArrowInvalid,
+            pa.ArrowTypeError,
+            pa.ArrowNotImplementedError,
+        ) as error:
+            raise DataError(
+                f"X: {name!r} holds values of several types: {error}"
+            ) from error
     return Source("X", pa.Table.from_arrays(columns, names))
 
 
@@ -203,8 +214,9 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zip")
 def read_by(library: str, path: Path, kind: str) -> Iterator[None]:
     """Turn whatever a parser raises on a broken file into one sentence.
 
-    Parsers of foreign formats fail in many ways on damaged bytes (KeyError, OverflowError, a
-    decoding error deep within); that the file cannot be read is all there is to say.
+    Parsers of foreign formats fail in many ways on damaged bytes (KeyError,
+    OverflowError, a decoding error deep within); that the file cannot be read is all
+    there is to say.
     """
     try:
         yield
@@ -225,4 +237,6 @@ def read_by(library: str, path: Path, kind: str) -> Iterator[None]:
 
 def unknown_column_error(name: str, names: Sequence[str], what: str) -> DataError:
     """Return the error for a column that is not there, with those it may have been meant to be."""
-    return DataError(f"{what}: there is no column {name!r}; {did_you_mean(name, names)}")
+    return DataError(
+        f"{what}: there is no column {name!r}; {did_you_mean(name, names)}"
+    )

@@ -17,12 +17,26 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from ..column_types import Mark
-from .columns import COMMA, POINT, Marks, is_number, notes_on, number_pattern, read_written_numbers
+from .columns import (
+    COMMA,
+    POINT,
+    Marks,
+    is_number,
+    notes_on,
+    number_pattern,
+    read_written_numbers,
+)
 from .source import DataError, Source, check_names, file_bytes, read_by
 
 DELIMITERS = (",", ";", "\t", "|")
 _SIGNS = "\t !#$%&'*+,-./:;<=>?@^`|~"
-DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
+DELIMITER_NAMES = {
+    ",": "comma",
+    ";": "semicolon",
+    "\t": "tab",
+    "|": "bar",
+    " ": "space",
+}
 
 # The longest first: the mark of UTF-32 begins with that of UTF-16.
 _MARKS = (
@@ -79,7 +93,8 @@ def read_text(
     as_text : collection of str
         Columns that are read as text.
     ids : str, optional
-        Column of row identifiers, kept as they are written: 007 is not 7, and NA is not missing.
+        Column of row identifiers, kept as they are written: 007 is not 7, and NA is not
+        missing.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter not in _SIGNS):
         raise DataError(f"the delimiter must be one of {_SIGNS!r}, got {delimiter!r}")
@@ -106,7 +121,11 @@ def read_text(
     )
     row_ids = None
     notes += notes_on(marks)
-    if frame.num_columns > 1 and frame.column_names[0] == "" and frame.schema[0].type != pa.null():
+    if (
+        frame.num_columns > 1
+        and frame.column_names[0] == ""
+        and frame.schema[0].type != pa.null()
+    ):
         # R and pandas write row names in front, in a column without a name.
         first = frame.column(0)
         if frame.column_names.count("") == 1:
@@ -114,7 +133,9 @@ def read_text(
         row_ids = np.asarray(first.to_pylist(), dtype=object)
         frame = frame.remove_column(0)
         notes.append("the first column has no name and is read as row names")
-    names = [name or f"column {i}" for i, name in enumerate(frame.column_names, start=1)]
+    names = [
+        name or f"column {i}" for i, name in enumerate(frame.column_names, start=1)
+    ]
     return Source(
         path.name,
         frame.rename_columns(names),
@@ -145,28 +166,38 @@ def _load(path: Path, encoding: str | None) -> tuple[str, list[str]]:
     start = text[:1000].lstrip().lower()
     end = text[-1000:].rstrip()
     if start.startswith(("<!doctype", "<html", "<?xml")):
-        raise DataError(f"{path.name} is a web page or XML, not a table: save the table as CSV")
+        raise DataError(
+            f"{path.name} is a web page or XML, not a table: save the table as CSV"
+        )
     if start.startswith(("{", "[")) and end.endswith(("}", "]")):
-        raise DataError(f"{path.name} is JSON, not a table: save the table as CSV or Parquet")
+        raise DataError(
+            f"{path.name} is JSON, not a table: save the table as CSV or Parquet"
+        )
     return text, [] if found in ("utf-8", "ascii") else [f"read as {found}"]
 
 
 def _find_layout(text: str, delimiter: str | None) -> tuple[str, str, list[str]]:
     """The text from its header on, its delimiter, and notes on both."""
     notes = []
-    if separator_line := re.match(r"sep=([,;|:\t ])\r?\n", text):  # as spreadsheets write it
+    if separator_line := re.match(
+        r"sep=([,;|:\t ])\r?\n", text
+    ):  # as spreadsheets write it
         text = text[separator_line.end() :]
         delimiter = delimiter or separator_line[1]
     text, comments = _without_comments(text, delimiter)
     if comments:
-        notes.append(f"{comments} line{'s' if comments > 1 else ''} of comment before the header")
+        notes.append(
+            f"{comments} line{'s' if comments > 1 else ''} of comment before the header"
+        )
     delimiter = delimiter or _find_delimiter(text)
     titles = count_titles(_first_rows(text, delimiter))
     if titles:
         text = text[_end_of_rows(text, delimiter, titles) :].lstrip("\r\n")
         notes.append(note_on_titles(titles))
     if delimiter != ",":
-        notes.append(f"fields are delimited by {DELIMITER_NAMES.get(delimiter, repr(delimiter))}")
+        notes.append(
+            f"fields are delimited by {DELIMITER_NAMES.get(delimiter, repr(delimiter))}"
+        )
     return text, delimiter, notes
 
 
@@ -223,8 +254,8 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[str, str]:
 def _without_comments(text: str, delimiter: str | None) -> tuple[str, int]:
     """Remove lines that begin with # before the header, and count them.
 
-    The last of them is the header itself if it has as many fields as the line below, which holds
-    numbers, as in ``#CHROM,POS``.
+    The last of them is the header itself if it has as many fields as the line below,
+    which holds numbers, as in ``#CHROM,POS``.
     """
     end = 0
     count = 0
@@ -271,9 +302,12 @@ def _first_rows(text: str, delimiter: str) -> list[list[str]]:
 def count_titles(rows: Sequence[Sequence[Any]]) -> int:
     """Number of rows above the header, such as a title, a date and an empty row.
 
-    They have less than half of the entries that most rows have, and the header has no numbers.
+    They have less than half of the entries that most rows have, and the header has no
+    numbers.
     """
-    entries = [[cell for cell in row if cell is not None and str(cell).strip()] for row in rows]
+    entries = [
+        [cell for cell in row if cell is not None and str(cell).strip()] for row in rows
+    ]
     usual = float(np.median([len(row) for row in entries])) if entries else 0.0
     header = next((i for i, row in enumerate(entries) if len(row) > usual / 2), 0)
     named = usual >= 3 and not any(map(is_number, entries[header]))
@@ -294,7 +328,8 @@ def _find_delimiter(text: str) -> str:
         widths = [len(row) for row in rows[count_titles(rows) :]]
         if not widths or widths[0] < 2:
             continue
-        # Rows with one field more are those of R, which names rows and not their column.
+        # Rows with one field more are those of R, which names rows and not their
+        # column.
         agreeing = max(
             np.mean([width == widths[0] for width in widths]),
             np.mean([width == widths[0] + 1 for width in widths[1:]] or [False]),
@@ -309,7 +344,8 @@ def _find_delimiter(text: str) -> str:
 class _TextTable:
     """A delimited text, of which columns are read by type or as they are written.
 
-    ``ends_in_delimiter`` tells that rows have an empty field after the last that the header names.
+    ``ends_in_delimiter`` tells that rows have an empty field after the last that the
+    header names.
     """
 
     def __init__(self, path: Path, text: str, delimiter: str) -> None:
@@ -328,7 +364,8 @@ class _TextTable:
             header = ["", *header]
         self._names = header
         self._data = pa.py_buffer(text.encode("utf-8", "surrogatepass"))
-        # A row must fit into a block; the header is as good a measure of a row as there is.
+        # A row must fit into a block; the header is as good a measure of a row as there
+        # is.
         line = text.find("\n") if "\n" in text else len(text)
         self._block = min(max(1 << 24, 64 * line), (1 << 31) - 1)
 
@@ -360,7 +397,9 @@ class _TextTable:
                 frame = parsed(self._names)
             except pa.ArrowInvalid as error:
                 if "Empty CSV" in str(error):
-                    raise DataError(f"{path.name}: a quotation mark is not closed") from None
+                    raise DataError(
+                        f"{path.name}: a quotation mark is not closed"
+                    ) from None
                 raise
             if frame.column_names != self._names:  # quoted in a way of its own
                 self._names = frame.column_names
@@ -395,7 +434,9 @@ class _TextTable:
             # Threads of pyarrow that are still there when Python ends may abort it.
             read_options=pa.csv.ReadOptions(block_size=self._block, use_threads=False),
             parse_options=pa.csv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=skip
+                delimiter=self._delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=skip,
             ),
             convert_options=convert,
         )

@@ -1,6 +1,7 @@
 """Turn a file into a training table: its columns, two classes, missing values settled.
 
-Whatever would lose or change data is refused unless an option asks for it, and is noted.
+Whatever would lose or change data is refused unless an option asks for it, and is
+noted.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Table:
     Attributes
     ----------
     X : DataFrame of shape (n, d)
-        Numbers and texts as models take them; of :func:`~sparseauc_app.report_model` whatever the
-        model was fitted to. Values are missing only with ``imputation``.
+        Numbers and texts as models take them; of :func:`~sparseauc_app.report_model`
+        whatever the model was fitted to. Values are missing only with ``imputation``.
     names : tuple of str
         Its columns.
     y : ndarray of shape (n,)
@@ -87,7 +88,8 @@ class Table:
     missing : dict of str to int
         Number of missing values of each column that has any.
     imputation : {"median"}, optional
-        What missing numbers count as; without it, rows with missing values have no score.
+        What missing numbers count as; without it, rows with missing values have no
+        score.
     source : str
         Name of the file.
     types : dict of str to ColumnType
@@ -138,12 +140,17 @@ class Table:
     def known(self, rows: Any = slice(None)) -> dict[str, Any]:
         """Strata and weights of some rows, as fits and questions about them take these."""
         given = {"strata": self.strata, "sample_weight": self.weight}
-        return {name: of_rows[rows] for name, of_rows in given.items() if of_rows is not None}
+        return {
+            name: of_rows[rows]
+            for name, of_rows in given.items()
+            if of_rows is not None
+        }
 
     @cached_property
     def outcome(self) -> Outcome:
         """Classes or times that rows are ranked by."""
-        # Kernels take seconds to import, which those who only read a table need not wait for.
+        # Kernels take seconds to import, which those who only read a table need not
+        # wait for.
         from sparseauc.outcome import Binary, Times
 
         if self.times is None or self.follow_up is None:
@@ -177,8 +184,8 @@ def training_table(source: Source, rules: Rules) -> Table:
     Raises
     ------
     DataError
-        If data would be lost without a rule that allows it, or the outcome does not have two
-        classes. The message names the columns and the option that helps.
+        If data would be lost without a rule that allows it, or the outcome does not
+        have two classes. The message names the columns and the option that helps.
     """
     source = empty_codes(source, rules.missing_codes, rules.ids)
     notes = list(source.notes)
@@ -186,7 +193,9 @@ def training_table(source: Source, rules: Rules) -> Table:
     target, labels = read_labels(source, rules, training_table)
     problems: list[DataError] = []
     classes, rows = _find_rows(source, labels, target, rules, problems, notes, warnings)
-    followed = follow_rows(source, rules, rows, labels[rows] == classes.positive, classes.positive)
+    followed = follow_rows(
+        source, rules, rows, labels[rows] == classes.positive, classes.positive
+    )
     rows = followed.rows
     y = followed.y
     notes += followed.notes
@@ -234,7 +243,9 @@ def training_table(source: Source, rules: Rules) -> Table:
         times=None if followed.times is None else followed.times.take(kept),
         follow_up=followed.follow_up,
         weight=None if followed.weight is None else followed.weight[kept],
-        groups=None if groups is None else np.unique(groups[kept], return_inverse=True)[1],
+        groups=None
+        if groups is None
+        else np.unique(groups[kept], return_inverse=True)[1],
         strata=None if strata is None else strata[kept],
         within=rules.strata,
         ids=rules.ids,
@@ -249,7 +260,9 @@ def training_table(source: Source, rules: Rules) -> Table:
     )
 
 
-def _look_at_rows(source: Source, rules: Rules, target: str, X: Any, rows: Rows) -> list[str]:
+def _look_at_rows(
+    source: Source, rules: Rules, target: str, X: Any, rows: Rows
+) -> list[str]:
     """Warn of follow-up times, codes for missing values, and rows that belong together."""
     table = _as_numbers(X)
     told = warn_of_follow_up(target, table, X.columns) if rules.time is None else []
@@ -306,7 +319,9 @@ def _refuse_unknown(source: Source, rules: Rules) -> None:
         source.column(name, "--exclude")
 
 
-def _no_columns_error(source: Source, target: str, left_out: Mapping[str, str]) -> DataError:
+def _no_columns_error(
+    source: Source, target: str, left_out: Mapping[str, str]
+) -> DataError:
     """The error for a file without a column to choose; its fields may not have been split."""
     if len(source.names) == 1:
         return DataError(
@@ -321,7 +336,10 @@ def _no_columns_error(source: Source, target: str, left_out: Mapping[str, str]) 
 
 def _refuse_few_rows(y: npt.NDArray[np.int64], classes: Classes, target: str) -> None:
     """Refuse a class of fewer than two rows."""
-    for label, count in ((classes.positive, int(y.sum())), (classes.name, int((1 - y).sum()))):
+    for label, count in (
+        (classes.positive, int(y.sum())),
+        (classes.name, int((1 - y).sum())),
+    ):
         if count < 2:
             raise DataError(
                 f"only {count} rows of {target!r} are {label!r}: each class needs at least two "
@@ -332,7 +350,10 @@ def _refuse_few_rows(y: npt.NDArray[np.int64], classes: Classes, target: str) ->
 def _count_missing(X: Any) -> dict[str, int]:
     """Number of missing values of each column that has any, the most first."""
     counts = X.isna().sum()
-    return {name: int(n) for name, n in counts[counts > 0].sort_values(ascending=False).items()}
+    return {
+        name: int(n)
+        for name, n in counts[counts > 0].sort_values(ascending=False).items()
+    }
 
 
 def _show_missing(missing: Mapping[str, int]) -> str:
@@ -360,12 +381,16 @@ def _raise_all(problems: Sequence[DataError]) -> None:
     if len(problems) == 1:
         raise problems[0]
     if problems:
-        told = "".join(f"\n({place}) {problem}." for place, problem in enumerate(problems, start=1))
+        told = "".join(
+            f"\n({place}) {problem}." for place, problem in enumerate(problems, start=1)
+        )
         options = [option for problem in problems for option in problem.options]
         raise DataError(f"{len(problems)} problems:{told}", options)
 
 
-def _leave_out_useless(X: Any, rules: Rules, unused: dict[str, str], notes: list[str]) -> Any:
+def _leave_out_useless(
+    X: Any, rules: Rules, unused: dict[str, str], notes: list[str]
+) -> Any:
     """X without identifiers and exact copies of columns, which are noted."""
     table = _as_numbers(X)
     ids = [name for name in find_ids(table, X.columns) if name not in rules.keep]
@@ -418,7 +443,11 @@ def _refuse_infinite(X: Any, problems: list[DataError]) -> None:
 
 
 def _settle_missing(
-    X: Any, rule: Missing, missing: Mapping[str, int], notes: list[str], warnings: list[str]
+    X: Any,
+    rule: Missing,
+    missing: Mapping[str, int],
+    notes: list[str],
+    warnings: list[str],
 ) -> Rows:
     """Apply the rule for missing values; return the rows kept."""
     rows = np.arange(X.shape[0])
@@ -443,7 +472,8 @@ def _notes_on_imputation(X: Any, missing: Mapping[str, int]) -> Iterator[str]:
     """Say what missing numbers count as, and missing text."""
     texts = {*X.select_dtypes("category")}
     by = {
-        "missing values imputed by the median of the training rows": missing.keys() - texts,
+        "missing values imputed by the median of the training rows": missing.keys()
+        - texts,
         "missing text is a level of its own": texts,
     }
     for what, names in by.items():

@@ -30,7 +30,9 @@ def shown(tmp_path_factory):
 def commands(text):
     """The commands shown, as the shell would take them apart."""
     joined = text.replace(" \\\n", " ")
-    return [shlex.split(line[2:]) for line in joined.splitlines() if line.startswith("$ ")]
+    return [
+        shlex.split(line[2:]) for line in joined.splitlines() if line.startswith("$ ")
+    ]
 
 
 def test_files_are_written_and_the_report_is_named_last(shown):
@@ -63,7 +65,9 @@ def test_both_parts_are_shown(shown):
     assert re.search(r"^ sparse-auc +\d+ +0\.\d+", text, re.M)
     assert re.search(r"^ l1-logistic +\d+ +0\.\d+", text, re.M)
     first, *_, last = (
-        float(line.split()[1]) for line in text.splitlines() if re.match(r" +\d+ +0\.\d+ +0", line)
+        float(line.split()[1])
+        for line in text.splitlines()
+        if re.match(r" +\d+ +0\.\d+ +0", line)
     )
     assert last < first  # F falls from the first epoch to the last
 

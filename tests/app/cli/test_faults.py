@@ -16,7 +16,9 @@ from sparseauc_app.cli.errors import suggest
 RNG = np.random.default_rng(0)
 N = 60
 Y = np.arange(N) % 2
-FRAME = pd.DataFrame({"a": RNG.normal(size=N) + Y, "b\x1b[2J": RNG.normal(size=N), "y": Y})
+FRAME = pd.DataFrame(
+    {"a": RNG.normal(size=N) + Y, "b\x1b[2J": RNG.normal(size=N), "y": Y}
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,9 @@ def fit(folder, *more, out="m.json"):
 def test_standard_output_on_a_full_disk(folder):
     command = [sys.executable, "-m", "sparseauc_app", "predict", "m.json", "t.csv"]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True
+        )
     assert done.returncode == 5
     assert done.stderr.splitlines()[-1] == (
         "Error: cannot write to standard output: No space left on device"
@@ -51,10 +55,15 @@ def test_a_pipe_that_nobody_reads(folder):
     command = [sys.executable, "-m", "sparseauc_app", "predict", "m.json", "t.csv"]
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(command, cwd=folder, stdout=writer, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command, cwd=folder, stdout=writer, stderr=subprocess.PIPE, text=True
+    )
     os.close(writer)
     assert done.returncode == 5
-    assert done.stderr.splitlines()[-1] == "Error: cannot write to standard output: Broken pipe"
+    assert (
+        done.stderr.splitlines()[-1]
+        == "Error: cannot write to standard output: Broken pipe"
+    )
     assert "Traceback" not in done.stderr
 
 
@@ -89,7 +98,16 @@ def test_so_many_points_are_refused(folder):
 
 def test_a_suggested_command_replaces_options():
     given = ["fit", "t.csv", "--text", "drop", "--missing=refuse", "--exclude", "a"]
-    options = ["--text", "auto", "--missing", "median", "--exclude", "a", "--exclude", "b"]
+    options = [
+        "--text",
+        "auto",
+        "--missing",
+        "median",
+        "--exclude",
+        "a",
+        "--exclude",
+        "b",
+    ]
     assert suggest(given, options) == (
         "sparseauc fit t.csv --exclude a --text auto --missing median --exclude b"
     )

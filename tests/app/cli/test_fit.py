@@ -75,12 +75,16 @@ def test_json_alone_on_stdout(table, tmp_path):
     assert content["written"] == [str(out)]
     assert [line["column"] for line in content["chosen"]] == ["x0", "x1"]
     assert content["positives"] == Y.sum()
-    assert "calibration" not in content  # which is a check on new rows, and the card's map
+    assert (
+        "calibration" not in content
+    )  # which is a check on new rows, and the card's map
 
 
 def test_groups_ids_and_restrictions(tmp_path):
     table = tmp_path / "t.parquet"
-    FRAME.assign(who=[f"w{i}" for i in range(N)], late=Y.astype(float)).to_parquet(table)
+    FRAME.assign(who=[f"w{i}" for i in range(N)], late=Y.astype(float)).to_parquet(
+        table
+    )
     result = run(
         table, "-t", "outcome", "--groups", "patient", "--ids", "who", "--exclude", "late",
         "--exclude", "x0", "--limits", "always_include=x7", "-k", 2, "--alpha", 1, "--json",
@@ -92,7 +96,7 @@ def test_groups_ids_and_restrictions(tmp_path):
     assert "Warning: 'late' (AUC 1.000) nearly separates" in leak.stderr
 
 
-# ------------------------------------------------------------------------------------------ refused
+# ------------------------------------------------------------------------------ refused
 
 
 @pytest.mark.parametrize(
@@ -199,7 +203,11 @@ def test_existing_outputs_are_safe_and_found_before_any_work(table, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("absent/m.json", "no folder"), (".", "is a folder"), ("table.csv", "is an input")],
+    [
+        ("absent/m.json", "no folder"),
+        (".", "is a folder"),
+        ("table.csv", "is an input"),
+    ],
 )
 def test_outputs_that_cannot_be(table, tmp_path, name, says):
     before = table.read_bytes()
@@ -262,7 +270,7 @@ def test_a_report_is_one_whole_page_and_is_not_replaced(table, tmp_path, monkeyp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "table.csv"]
 
 
-# ------------------------------------------------------------------------------------- as a process
+# ------------------------------------------------------------------------- as a process
 
 
 @pytest.mark.slow
@@ -272,7 +280,8 @@ def test_interrupt_leaves_nothing(tmp_path):
     X, y = RNG.normal(size=(400, 300)), np.arange(400) % 4 == 0
     pd.DataFrame(X).add_prefix("x").assign(y=y).to_csv(table, index=False)
     out = tmp_path / "model.json"
-    # A line at the second fit, when kernels are compiled: Numba may swallow a signal before.
+    # A line at the second fit, when kernels are compiled: Numba may swallow a signal
+    # before.
     program = (
         "import time, sparseauc_app.fitting as f\n"
         "original, fits = f._fit_model, []\n"
@@ -286,8 +295,20 @@ def test_interrupt_leaves_nothing(tmp_path):
         "from sparseauc_app.__main__ import main\n"
         "main()\n"
     )
-    command = [sys.executable, "-c", program, "fit", str(table), "-t", "y", "--out", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [
+        sys.executable,
+        "-c",
+        program,
+        "fit",
+        str(table),
+        "-t",
+        "y",
+        "--out",
+        str(out),
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout.readline() == "fitting\n"
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
@@ -322,14 +343,32 @@ def test_an_interrupt_that_a_library_drops_ends_the_command(table):
 
 @pytest.mark.slow
 def test_as_a_process(table, tmp_path):
-    command = [sys.executable, "-m", "sparseauc_app", "fit", str(table), "-t", "outcome", *FAST]
-    result = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "sparseauc_app",
+        "fit",
+        str(table),
+        "-t",
+        "outcome",
+        *FAST,
+    ]
+    result = subprocess.run(
+        [*command, "--json"], capture_output=True, text=True, check=True
+    )
     assert json.loads(result.stdout)["k"] == 2
 
 
 def test_help_tells_the_exit_codes():
     result = CliRunner().invoke(app, ["fit", "--help"], env={"COLUMNS": "200"})
-    for part in ("Exit codes", "130 interrupted", "--missing", "--positive", "--groups", "--force"):
+    for part in (
+        "Exit codes",
+        "130 interrupted",
+        "--missing",
+        "--positive",
+        "--groups",
+        "--force",
+    ):
         assert part in result.output
 
 
@@ -349,6 +388,8 @@ def test_starting_imports_neither_fitting_nor_model_files():
 def test_completion_is_offered():
     environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
     command = [sys.executable, "-m", "sparseauc_app", "--show-completion", "bash"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment
+    )
     assert "sparseauc" in result.stdout
     assert "complete" in result.stdout

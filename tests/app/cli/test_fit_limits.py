@@ -15,7 +15,8 @@ N = 150
 Y = np.arange(N) % 3 == 0
 X = RNG.normal(size=(N, 5)) + np.outer(Y, [1.0, -0.8, 0.6, 0.5, 0.0])
 FRAME = pd.DataFrame(X, columns=["age", "crp", "hb", "wbc", "bnp"]).assign(
-    sex=np.where(RNG.random(N) < 0.4 + 0.3 * Y, "f", "m"), outcome=np.where(Y, "ill", "well")
+    sex=np.where(RNG.random(N) < 0.4 + 0.3 * Y, "f", "m"),
+    outcome=np.where(Y, "ill", "well"),
 )
 COSTS = """name,cost
 age,0
@@ -102,15 +103,21 @@ def test_signs(table):
 
 def test_families(table, tmp_path):
     report = tmp_path / "r.html"
-    content = "name,family\nage,person\nsex,person\ncrp,blood\nhb,blood\nwbc,blood\nx,y\n"
+    content = (
+        "name,family\nage,person\nsex,person\ncrp,blood\nhb,blood\nwbc,blood\nx,y\n"
+    )
     result = limited(table, content, *QUICK, "--report", report, name="f.csv")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     families = [line["family"] for line in found["chosen"]]
     assert sorted(families) == ["", "blood", "person"]
     assert "No list has more than 1 column of a family" in report.read_text()
-    (tmp_path / "most.toml").write_text("max_per_family = 2\n[families]\nhb = 'b'\nwbc = 'b'\n")
-    two = run(table, "--limits", tmp_path / "most.toml", "-k", 3, "--alpha", 1, "--quick")
+    (tmp_path / "most.toml").write_text(
+        "max_per_family = 2\n[families]\nhb = 'b'\nwbc = 'b'\n"
+    )
+    two = run(
+        table, "--limits", tmp_path / "most.toml", "-k", 3, "--alpha", 1, "--quick"
+    )
     assert two.exit_code == 0
     assert "family" in two.stdout
     free = json.loads(run(table, *QUICK).stdout)
@@ -177,18 +184,34 @@ def test_limits_name_columns_and_do_not_count_them(table, tmp_path):
 
 
 def test_text_is_limited_as_a_whole(tmp_path):
-    ward = np.array(["er", "icu", "ward"])[(np.arange(N) + 2 * (RNG.random(N) < 0.5 * Y)) % 3]
+    ward = np.array(["er", "icu", "ward"])[
+        (np.arange(N) + 2 * (RNG.random(N) < 0.5 * Y)) % 3
+    ]
     table = tmp_path / "t.csv"
     FRAME.assign(ward=ward).drop(columns="sex").to_csv(table, index=False)
 
     def fit(*limits):
-        fixed = ["fit", table, "-t", "outcome", "-k", 3, "--alpha", 1, "--quick", "--json"]
+        fixed = [
+            "fit",
+            table,
+            "-t",
+            "outcome",
+            "-k",
+            3,
+            "--alpha",
+            1,
+            "--quick",
+            "--json",
+        ]
         return CliRunner().invoke(app, [*map(str, fixed), *map(str, limits)])
 
     for field in ("exclude", "always_include"):
         result = fit("--limits", f"{field}=ward=icu")
         assert result.exit_code == 3
-        assert f"{field}: there is no column 'ward=icu'; did you mean 'ward'?" in result.output
+        assert (
+            f"{field}: there is no column 'ward=icu'; did you mean 'ward'?"
+            in result.output
+        )
     for field, held in (("always_include", True), ("exclude", False)):
         found = json.loads(fit("--limits", f"{field}=ward").stdout)
         assert ("ward" in {one["column"] for one in found["chosen"]}) == held
@@ -217,7 +240,9 @@ def test_limits_files_that_are_none(table, tmp_path, content, said):
     assert said in result.stderr
 
 
-@pytest.mark.parametrize(("option", "value"), [("--jobs", 1_000_000), ("--seed", 2**32)])
+@pytest.mark.parametrize(
+    ("option", "value"), [("--jobs", 1_000_000), ("--seed", 2**32)]
+)
 def test_numbers_beyond_what_there_is(table, option, value):
     result = run(table, "-k", 2, "--quick", option, value)
     assert result.exit_code == 2

@@ -17,7 +17,9 @@ def written(tmp_path_factory):
     rows = np.column_stack([rng.normal(size=120) + 1.2 * y, rng.normal(size=120)])
 
     def write(name, label):
-        lines = [f"{a:.4f},{b:.4f},{label(int(y[i]), i)}" for i, (a, b) in enumerate(rows)]
+        lines = [
+            f"{a:.4f},{b:.4f},{label(int(y[i]), i)}" for i, (a, b) in enumerate(rows)
+        ]
         (folder / name).write_text("\n".join(["a,b,y", *lines]) + "\n")
         return folder / name
 
@@ -43,7 +45,9 @@ def test_unknown_labels_are_refused_by_name(written):
     ninths = write("with9.csv", lambda label, i: 9 if i < 40 else label)
     said = run("validate", model, ninths, code=3).stderr
     assert "'9' (40 rows)" in said
-    result = json.loads(run("validate", model, ninths, "--negative", 0, "--json").stdout)
+    result = json.loads(
+        run("validate", model, ninths, "--negative", 0, "--json").stdout
+    )
     assert any("'9' (40 rows)" in note for note in result["notes"])
     assert result["rows"] == 80
     # 1.0 is 1, and blanks are missing.
@@ -54,7 +58,9 @@ def test_unknown_labels_are_refused_by_name(written):
 
 def test_labels_of_a_model_of_several_negative_labels(written):
     write, _, _ = written
-    three = write("three.csv", lambda label, i: "ill" if label else ("well" if i % 4 else "so-so"))
+    three = write(
+        "three.csv", lambda label, i: "ill" if label else ("well" if i % 4 else "so-so")
+    )
     model = three.parent / "three.json"
     run(
         "fit",
@@ -72,7 +78,9 @@ def test_labels_of_a_model_of_several_negative_labels(written):
         model,
     )
     assert area("validate", model, three) > 0.6
-    other = write("other.csv", lambda label, i: "ill" if label else ("well" if i % 4 else "dead"))
+    other = write(
+        "other.csv", lambda label, i: "ill" if label else ("well" if i % 4 else "dead")
+    )
     assert (
         "'dead' (30 rows), which the model does not know"
         in run("validate", model, other, code=3).stderr
@@ -81,17 +89,26 @@ def test_labels_of_a_model_of_several_negative_labels(written):
 
 def test_rows_of_other_classes_are_left_out_of_a_fit(written):
     write, *_ = written
-    table = write("invalid.csv", lambda label, i: "invalid" if i < 10 else ("no", "yes")[label])
+    table = write(
+        "invalid.csv", lambda label, i: "invalid" if i < 10 else ("no", "yes")[label]
+    )
     said = run("fit", table, "-t", "y", "--quick", code=3).stderr
     assert "--positive yes --negative no" in said
     options = ["-k", 1, "--alpha", 1, "--quick", "--json"]
     classes = ["--positive", "yes", "--negative", "no"]
     found = json.loads(run("fit", table, "-t", "y", *classes, *options).stdout)
     assert (found["rows"], found["negative_labels"]) == (110, ["no"])
-    assert any("10 rows left out in which 'y' is 'invalid'" in note for note in found["warnings"])
-    alone = json.loads(run("fit", table, "-t", "y", "--positive", "yes", *options).stdout)
+    assert any(
+        "10 rows left out in which 'y' is 'invalid'" in note
+        for note in found["warnings"]
+    )
+    alone = json.loads(
+        run("fit", table, "-t", "y", "--positive", "yes", *options).stdout
+    )
     assert (alone["rows"], alone["negative_labels"]) == (120, ["invalid", "no"])
-    blank = write("blank.csv", lambda label, i: "   " if i < 9 else ("No", "Yes")[label])
+    blank = write(
+        "blank.csv", lambda label, i: "   " if i < 9 else ("No", "Yes")[label]
+    )
     found = json.loads(run("fit", blank, "-t", "y", *options).stdout)
     assert (found["rows"], found["positive"]) == (111, "Yes")
     assert any("9 rows have no 'y'" in warning for warning in found["warnings"])
@@ -109,4 +126,7 @@ def test_words_for_negatives_are_the_negative_class(written, labels, positive):
         run("fit", table, "-t", "y", "-k", 1, "--alpha", 1, "--quick", "--json").stdout
     )
     assert found["positive"] == positive
-    assert any(f"the positive class is {positive!r}, because" in note for note in found["notes"])
+    assert any(
+        f"the positive class is {positive!r}, because" in note
+        for note in found["notes"]
+    )

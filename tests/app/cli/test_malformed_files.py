@@ -28,7 +28,9 @@ def text(delimiter, encoding, decimal="."):
     lines = [delimiter.join(["x0", "naïve", "x2", "y"])]
     for row, label in zip(X, Y, strict=True):
         lines.append(
-            delimiter.join([f"{v:.3f}".replace(".", decimal) for v in row[:3]] + [f"{label}"])
+            delimiter.join(
+                [f"{v:.3f}".replace(".", decimal) for v in row[:3]] + [f"{label}"]
+            )
         )
     return "\n".join(lines).encode(encoding)
 
@@ -67,7 +69,17 @@ def fit(folder, name, content):
     """Run the command on a file in a clean folder; return the result and what it left there."""
     table, out = folder / name, folder / "model.json"
     table.write_bytes(content)
-    arguments = ["fit", str(table), "--target", "y", "-k", "2", "--alpha", "1", "--quick"]
+    arguments = [
+        "fit",
+        str(table),
+        "--target",
+        "y",
+        "-k",
+        "2",
+        "--alpha",
+        "1",
+        "--quick",
+    ]
     arguments += ["--missing", "median", "--text", "drop", "--out", str(out)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of parsers, about what they do not like
@@ -103,9 +115,14 @@ CHANGE = st.tuples(POSITIONS, st.binary(min_size=1, max_size=3))
 DAMAGES = st.one_of(
     st.tuples(st.just("change"), st.lists(CHANGE, min_size=1, max_size=6)),
     st.tuples(st.just("cut"), POSITIONS),
-    st.tuples(st.just("insert"), st.tuples(POSITIONS, st.binary(min_size=1, max_size=20))),
+    st.tuples(
+        st.just("insert"), st.tuples(POSITIONS, st.binary(min_size=1, max_size=20))
+    ),
     st.tuples(st.just("replace"), st.binary(max_size=200)),
-    st.tuples(st.just("swap"), st.sampled_from([b",", b";", b"\n", b".", b"0", b"1", b" ", b'"'])),
+    st.tuples(
+        st.just("swap"),
+        st.sampled_from([b",", b";", b"\n", b".", b"0", b"1", b" ", b'"']),
+    ),
 )
 
 

@@ -21,7 +21,8 @@ N = 90
 Y = np.arange(N) % 3 == 0
 X = RNG.normal(size=(N, 5)) + np.outer(Y, [1.0, 0.8, 0, 0, 0])
 FRAME = pd.DataFrame(X, columns=list("abcde")).assign(
-    colour=np.where(Y ^ (RNG.random(N) < 0.3), "red", "blue"), y=np.where(Y, "ill", "well")
+    colour=np.where(Y ^ (RNG.random(N) < 0.3), "red", "blue"),
+    y=np.where(Y, "ill", "well"),
 )
 
 
@@ -71,11 +72,13 @@ def test_a_model_is_used_without_scikit_learn_and_numba(plain, folder):
         "    assert CliRunner().invoke(app, words).exit_code == 0, words\n"
         "print([name for name in ('sklearn', 'numba') if name in sys.modules])"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True
+    )
     assert result.stdout == "[]\n", result.stderr
 
 
-# ------------------------------------------------------------------------------------------- points
+# ------------------------------------------------------------------------------- points
 
 
 @pytest.mark.parametrize("imputes", [False, True])
@@ -101,12 +104,18 @@ def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
     found = scores(run("predict", model, tmp_path / "new.csv"))["total"]
     np.testing.assert_array_equal(found, by_hand)
     in_log_odds = points["slope"] * by_hand + points["intercept"]
-    np.testing.assert_allclose(load_model(model).decision_function(frame), in_log_odds, rtol=1e-9)
+    np.testing.assert_allclose(
+        load_model(model).decision_function(frame), in_log_odds, rtol=1e-9
+    )
 
     page = run("show", model).stdout
-    assert page.count("above") < 2 * str(points["columns"]).count("above")  # the card alone
+    assert page.count("above") < 2 * str(points["columns"]).count(
+        "above"
+    )  # the card alone
     for one in points["columns"]:
-        assert re.search(rf" {re.escape(one['class'])} +{one['points']}$", page, re.MULTILINE)
+        assert re.search(
+            rf" {re.escape(one['class'])} +{one['points']}$", page, re.MULTILINE
+        )
     assert f"Above {points['threshold']:g}, the risk is higher" in page
     assert repr(points["threshold"]) in run("export", model, "sql").stdout
 
@@ -130,12 +139,14 @@ def test_points_are_judged_by_nested_cross_validation(tmp_path):
     assert plain["points"] is None
     assert {abs(one["points"]) for one in whole["chosen"]} == {1}
     assert whole["auc"]["folds"] != plain["auc"]["folds"]
-    totals = scores(run("predict", tmp_path / "points.json", tmp_path / "t.csv"))["total"]
+    totals = scores(run("predict", tmp_path / "points.json", tmp_path / "t.csv"))[
+        "total"
+    ]
     assert whole["training_auc"] == pytest.approx(auc(FRAME["y"] == "ill", totals))
     assert whole["points"]["auc"] < whole["training_auc"]  # of rows left out
 
 
-# ------------------------------------------------------------------------------------------ predict
+# ------------------------------------------------------------------------------ predict
 
 
 def test_scores_are_the_estimators(plain, tmp_path):
@@ -164,7 +175,9 @@ def test_columns_are_found_by_name(plain, tmp_path, kind):
     else:
         FRAME.astype({"a": np.float64}).to_parquet(new)
     expected = scores(run("predict", plain, whole))
-    np.testing.assert_allclose(scores(run("predict", plain, new))["score"], expected["score"])
+    np.testing.assert_allclose(
+        scores(run("predict", plain, new))["score"], expected["score"]
+    )
 
 
 def test_missing_columns_are_named(plain, tmp_path):
@@ -246,7 +259,8 @@ def test_bad_models(tmp_path, plain):
     assert not (tmp_path / "s.csv").exists()
 
 
-# --------------------------------------------------------------------------------- show and export
+# --------------------------------------------------------------------------------- show
+# and export
 
 
 def test_show(plain):
@@ -278,7 +292,11 @@ def test_exports_score_as_predict_does(imputing, tmp_path):
 
 def test_workbook_needs_a_file_and_outputs_are_safe(plain, tmp_path):
     assert run("export", plain, "xlsx").exit_code == 2
-    for kind, start in (("html", b"<!doctype html>"), ("xlsx", b"PK"), ("r", b"# Score of")):
+    for kind, start in (
+        ("html", b"<!doctype html>"),
+        ("xlsx", b"PK"),
+        ("r", b"# Score of"),
+    ):
         made = tmp_path / f"made.{kind}"
         assert run("export", plain, kind, "--out", made).exit_code == 0
         assert made.read_bytes().startswith(start)
@@ -288,26 +306,37 @@ def test_workbook_needs_a_file_and_outputs_are_safe(plain, tmp_path):
     assert run("export", plain, "prolog").exit_code == 2
 
 
-# ------------------------------------------------------------------------------------------ compare
+# ------------------------------------------------------------------------------ compare
 
 
 def test_compare(tmp_path):
     table = tmp_path / "t.csv"
     FRAME.drop(columns="colour").to_csv(table, index=False)
-    arguments = ("compare", table, "-t", "y", "--methods", "mean-difference, l1-logistic")
+    arguments = (
+        "compare",
+        table,
+        "-t",
+        "y",
+        "--methods",
+        "mean-difference, l1-logistic",
+    )
     result = run(*arguments, "--folds", 2)
     assert result.exit_code == 0, result.output
     assert "l1-logistic" in result.stdout
-    assert all(len(line) <= 80 and "…" not in line for line in result.stdout.splitlines()[:6])
+    assert all(
+        len(line) <= 80 and "…" not in line for line in result.stdout.splitlines()[:6]
+    )
     assert result.stdout.splitlines()[1].split()[:3] == ["method", "k", "AUC"]
-    figures = pd.DataFrame(json.loads(run(*arguments, "--folds", 2, "--json").stdout)["methods"])
+    figures = pd.DataFrame(
+        json.loads(run(*arguments, "--folds", 2, "--json").stdout)["methods"]
+    )
     assert figures["method"].tolist() == ["mean-difference", "l1-logistic"]
     assert (figures["low"] < figures["auc"]).all()
     assert run("compare", table, "-t", "y", "--methods", "forest").exit_code == 2
     assert run("compare", table, "-t", "nope").exit_code == 3
 
 
-# --------------------------------------------------------------------------------- crafted cards
+# ------------------------------------------------------------------------ crafted cards
 
 
 WRONG = [None, "text", -1, 1e308, [], {}, [None], {"a": 1}, "a\ud800", True, "\x1b[2J"]
@@ -364,8 +393,15 @@ def test_crafted_cards_end_in_one_line(folder, tmp_path):
             )[: 1 if place[0] == "summary" else 3]:
                 result = run(*arguments)
                 tried += 1
-                assert isinstance(result.exception, SystemExit | None), (place, value, arguments)
-                assert not {"\x1b"} & {*(result.stdout + result.stderr)} or arguments[0] == "export"
+                assert isinstance(result.exception, SystemExit | None), (
+                    place,
+                    value,
+                    arguments,
+                )
+                assert (
+                    not {"\x1b"} & {*(result.stdout + result.stderr)}
+                    or arguments[0] == "export"
+                )
                 if result.exit_code:
                     assert result.stderr.startswith("Error: "), (place, value)
     assert tried > 150

@@ -17,7 +17,9 @@ from sparseauc_app.reading import read_source
 RNG = np.random.default_rng(0)
 N = 60
 Y = np.arange(N) % 2
-FRAME = pd.DataFrame({"a": (RNG.normal(size=N) + Y).round(3), "b": RNG.normal(size=N), "dead": Y})
+FRAME = pd.DataFrame(
+    {"a": (RNG.normal(size=N) + Y).round(3), "b": RNG.normal(size=N), "dead": Y}
+)
 HOW = ["-t", "dead", "-k", 2, "--alpha", 1, "--quick"]
 
 
@@ -41,7 +43,9 @@ def test_a_sheet_of_several(tmp_path, expected, monkeypatch):
     said = run(*arguments, code=3).stderr
     assert "has 2 sheets, 'Notes', 'Data'" in said
     assert said.splitlines()[-1].endswith("--format sheet=Data")
-    assert chosen(run(*arguments, "--format", "sheet=Data", "--json")) == pytest.approx(expected)
+    assert chosen(run(*arguments, "--format", "sheet=Data", "--json")) == pytest.approx(
+        expected
+    )
     assert "no sheet 'data'; there are 'Notes', 'Data'" in run(
         *arguments, "--format", "sheet=data", code=3
     ).stderr  # fmt: skip

@@ -37,7 +37,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def summary(folder):
-    table = training_table(read_source(folder / "t.csv"), Rules(target="y", positive="ill"))
+    table = training_table(
+        read_source(folder / "t.csv"), Rules(target="y", positive="ill")
+    )
     return fit_table(table, FitSettings(k=2, alpha=1.0, stability_pairs=0))
 
 
@@ -66,10 +68,16 @@ def test_points_are_those_of_out_of_fold_scores_and_on_the_card(folder, summary)
 
 def test_the_terminal_shows_them_within_80_characters(folder):
     shown = run("show", folder / "m.json").stdout.splitlines()
-    lines = [line for line in shown if line.startswith((" default", " Youden", " sens", " spec"))]
+    lines = [
+        line
+        for line in shown
+        if line.startswith((" default", " Youden", " sens", " spec"))
+    ]
     assert len(lines) == 6
     assert all(len(line) <= 80 and "…" not in line for line in lines)
-    assert not any("Youden" in line for line in run("show", folder / "quick.json").stdout)
+    assert not any(
+        "Youden" in line for line in run("show", folder / "quick.json").stdout
+    )
 
 
 def predicted(folder, *more):
@@ -92,7 +100,9 @@ def test_risks_are_those_of_log_odds(folder, summary):
     found = predicted(folder)
     calibration = load_model(folder / "m.json").calibration
     assert calibration == Calibration(1.0, 0.0, Y.sum(), (~Y).sum())
-    np.testing.assert_allclose(found["risk"], summary.classifier.predict_proba(X)[:, 1], rtol=1e-6)
+    np.testing.assert_allclose(
+        found["risk"], summary.classifier.predict_proba(X)[:, 1], rtol=1e-6
+    )
 
 
 def test_points_are_totals_everywhere(folder):
@@ -110,10 +120,16 @@ def test_points_are_totals_everywhere(folder):
     assert card.threshold % 1 == 0
     assert ((found["total"] > card.threshold) == (found["label"] == "ill")).all()
     assert ((found["risk"] > 0.1) == (found["label"] == "ill")).all()
-    assert all(point["threshold"] % 1 == 0 for point in card.summary["operating_points"])
+    assert all(
+        point["threshold"] % 1 == 0 for point in card.summary["operating_points"]
+    )
     loaded = load_model(model)
-    np.testing.assert_allclose(loaded.predict_proba(FRAME)[:, 1], found["risk"], rtol=1e-9)
-    np.testing.assert_allclose(expit(loaded.decision_function(FRAME)), found["risk"], rtol=1e-9)
+    np.testing.assert_allclose(
+        loaded.predict_proba(FRAME)[:, 1], found["risk"], rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        expit(loaded.decision_function(FRAME)), found["risk"], rtol=1e-9
+    )
 
 
 def test_an_impossible_risk_is_refused(folder):

@@ -20,7 +20,9 @@ def patients(seed, rows=60):
     tables = []
     for site, prevalence in zip("ABCDE", np.linspace(0.15, 0.6, 5), strict=True):
         ill = rng.random(rows) < prevalence
-        values = rng.normal(size=(rows, 10)) + 3 * rng.normal(size=10) * (np.arange(10) > 4)
+        values = rng.normal(size=(rows, 10)) + 3 * rng.normal(size=10) * (
+            np.arange(10) > 4
+        )
         values[:, :3] += ill[:, None]
         table = pd.DataFrame(values, columns=[f"m{j}" for j in range(10)])
         tables.append(table.assign(site=site, ill=np.where(ill, "yes", "no")))
@@ -86,7 +88,10 @@ def test_new_rows_are_compared_within_sites_too(folder):
     assert [one["name"] for one in content["groups"]] == list("ABCDE")
     assert content["promised"] is not None
     assert "AUC within site" in (folder / "v.html").read_text(encoding="utf-8")
-    assert "AUC within 'site'" in run("validate", folder / "m.json", folder / "new.csv").stdout
+    assert (
+        "AUC within 'site'"
+        in run("validate", folder / "m.json", folder / "new.csv").stdout
+    )
 
 
 def test_new_rows_without_sites_are_not_held_to_the_promise(folder):
@@ -141,7 +146,9 @@ def test_methods_are_compared_within_sites(folder):
     assert ours["columns"] < other["columns"]
     assert other["difference"] == pytest.approx(other["auc"] - ours["auc"])
     assert other["pvalue"] is None
-    assert "within 'site'" in " ".join(run(*arguments, "--strata", "site").stdout.split())
+    assert "within 'site'" in " ".join(
+        run(*arguments, "--strata", "site").stdout.split()
+    )
 
 
 def test_folds_that_keep_sites_whole(folder):

@@ -48,7 +48,8 @@ def lines(head, *columns, delimiter=","):
     return "\n".join([head, *rows, ""])
 
 
-# ------------------------------------------------------------------------ read as in training
+# ------------------------------------------------------------------------ read as in
+# training
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,9 @@ def european(value):
 
 def test_points_between_thousands_stay_such(tmp_path):
     amounts = np.round(3000 + 900 * X, 2)
-    text = lines("a;b;y", map(european, amounts), map(european, X), Y.astype(int), delimiter=";")
+    text = lines(
+        "a;b;y", map(european, amounts), map(european, X), Y.astype(int), delimiter=";"
+    )
     model = fitted(tmp_path, text, "-k", 2)
     whole = predicted(tmp_path, model, "a;b\n3.863;0,5\n3.863,00;0,5\n3863;0,5\n")
     assert len({row["score"] for row in whole}) == 1
@@ -98,9 +101,15 @@ def test_points_between_thousands_stay_such(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("flag,x\ntrue,1\nmaybe,2\n", "'flag' must hold true or false, but is 'maybe' in row 2"),
+        (
+            "flag,x\ntrue,1\nmaybe,2\n",
+            "'flag' must hold true or false, but is 'maybe' in row 2",
+        ),
         ('flag,x\ntrue,"1,5"\n', "'x' must hold numbers, but is '1,5' in row 1"),
-        ("flag,x\ntrue,2020-01-01\n", "'x' must hold numbers, but is '2020-01-01' in row 1"),
+        (
+            "flag,x\ntrue,2020-01-01\n",
+            "'x' must hold numbers, but is '2020-01-01' in row 1",
+        ),
         ("flag,x\ntrue,inf\n", "'x' must hold numbers, but is 'inf' in row 1"),
     ],
 )
@@ -116,7 +125,9 @@ def test_what_does_not_fit_is_named(tmp_path, text, says):
 
 def test_ids_are_text(tmp_path):
     ids = [f"{i:05d}" for i in range(N)]
-    model = fitted(tmp_path, lines("id,x,y", ids, X, Y.astype(int)), "--ids", "id", "-k", 1)
+    model = fitted(
+        tmp_path, lines("id,x,y", ids, X, Y.astype(int)), "--ids", "id", "-k", 1
+    )
     strange = ["00002", "true", "1E3", "2020-01-03T10:00:00", "123456789012345678901",
                "123456789012345678902", "1.50"]  # fmt: skip
     new = lines("id,x", strange, X[: len(strange)])
@@ -129,13 +140,18 @@ def test_texts_that_training_had_not(tmp_path):
     (tmp_path / "new.csv").write_text("kind,x\na,1\nc,1\n")
     kept = run("predict", model, tmp_path / "new.csv")
     assert "1 of 2 rows, the first is row 2, have no score" in kept.stderr
-    assert "'kind' has levels not seen in training in 1 of 2 rows, first 'c'" in kept.stderr
+    assert (
+        "'kind' has levels not seen in training in 1 of 2 rows, first 'c'"
+        in kept.stderr
+    )
     assert kept.stdout.splitlines()[2] == "2,,,"
 
 
 def test_what_was_filled_in_is_said(tmp_path):
     gaps = [None if i % 7 == 0 else value for i, value in enumerate(X)]
-    text = pd.DataFrame({"x": gaps, "z": X[::-1], "y": Y.astype(int)}).to_csv(index=False)
+    text = pd.DataFrame({"x": gaps, "z": X[::-1], "y": Y.astype(int)}).to_csv(
+        index=False
+    )
     model = fitted(tmp_path, text, "--missing", "median", "-k", 2)
     (tmp_path / "new.csv").write_text("x,z\n,1\n0.5,\n")
     result = run("predict", model, tmp_path / "new.csv")
@@ -148,7 +164,9 @@ def test_what_was_filled_in_is_said(tmp_path):
 
 def test_python_scores_as_the_command_by_name(tmp_path):
     kinds = np.where(Y ^ (RNG.random(N) < 0.2), "a", "b")
-    frame = pd.DataFrame({"x": X, "kind": kinds, "z": X[::-1], "y": np.where(Y, "ill", "well")})
+    frame = pd.DataFrame(
+        {"x": X, "kind": kinds, "z": X[::-1], "y": np.where(Y, "ill", "well")}
+    )
     frame.loc[3, "x"] = np.nan
     text = frame.to_csv(index=False)
     model = fitted(tmp_path, text, "--positive", "ill", "--missing", "median", "-k", 3)
@@ -158,7 +176,9 @@ def test_python_scores_as_the_command_by_name(tmp_path):
     backwards = frame[frame.columns[::-1]]
     for table in (frame, backwards, pd.DataFrame(backwards).convert_dtypes()):
         scores = loaded.decision_function(table)
-        np.testing.assert_allclose(scores, [float(row["score"]) for row in rows], rtol=1e-12)
+        np.testing.assert_allclose(
+            scores, [float(row["score"]) for row in rows], rtol=1e-12
+        )
         above = loaded.predict_proba(table)[:, 1] > Y.mean()
         assert np.where(above, "ill", "well").tolist() == [row["label"] for row in rows]
     polars = pytest.importorskip("polars")
@@ -169,7 +189,8 @@ def test_python_scores_as_the_command_by_name(tmp_path):
         loaded.decision_function(frame.rename(columns={"x": "xx"}))
 
 
-# -------------------------------------------------------------------------------- any table
+# -------------------------------------------------------------------------------- any
+# table
 
 
 MESSY = pd.DataFrame(
@@ -210,7 +231,10 @@ def test_all_problems_at_once_with_the_command(tmp_path, monkeypatch):
 @pytest.mark.parametrize("comma", [False, True])
 def test_limits_among_numbers(tmp_path, comma):
     values = np.round(1000 + 700 * X, 1)
-    texts = [">2000" if value > 2000 else ("< 5" if value < 5 else str(value)) for value in values]
+    texts = [
+        ">2000" if value > 2000 else ("< 5" if value < 5 else str(value))
+        for value in values
+    ]
     texts[7] = "clotted"
     if comma:
         texts = [text.replace(".", ",") for text in texts]
@@ -218,7 +242,10 @@ def test_limits_among_numbers(tmp_path, comma):
     table = lines(f"lab{delimiter}y", texts, Y.astype(int), delimiter=delimiter)
     model = fitted(tmp_path, table, "--numeric", "lab", "--missing", "median", "-k", 1)
     entries = [">2000", "2000", "≥ 2000", "<5", "5", "", "clotted"]
-    new = "\n".join([f"lab{delimiter}z", *(f"{entry}{delimiter}0" for entry in entries)]) + "\n"
+    new = (
+        "\n".join([f"lab{delimiter}z", *(f"{entry}{delimiter}0" for entry in entries)])
+        + "\n"
+    )
     scores = [float(row["score"]) for row in predicted(tmp_path, model, new)]
     assert scores[0] == scores[1] == scores[2]
     assert scores[3] == scores[4] != scores[0]
@@ -247,7 +274,18 @@ def test_gaps_that_tell_the_outcome(tmp_path):
 def test_max_levels(tmp_path):
     words = [f"w{i % 30}" for i in range(N)]
     (tmp_path / "t.csv").write_text(lines("word,x,y", words, X, Y.astype(int)))
-    arguments = ("fit", tmp_path / "t.csv", "-t", "y", "--quick", "-k", 2, "--alpha", 1, "--json")
+    arguments = (
+        "fit",
+        tmp_path / "t.csv",
+        "-t",
+        "y",
+        "--quick",
+        "-k",
+        2,
+        "--alpha",
+        1,
+        "--json",
+    )
     few = json.loads(run(*arguments, "--text", "auto").stdout)
     assert few["left_out"] == {"word": "text with 30 levels"}
     many = json.loads(run(*arguments, "--text", "auto:30").stdout)
@@ -279,7 +317,9 @@ def test_other_ways_in(tmp_path, kind):
         result = run("fit", plain, *arguments)
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)["chosen"]
-    assert [row["coefficient"] for row in found] == [row["coefficient"] for row in expected]
+    assert [row["coefficient"] for row in found] == [
+        row["coefficient"] for row in expected
+    ]
 
 
 def test_errors_do_not_print_rows(tmp_path):
@@ -307,7 +347,7 @@ def test_suffixes_that_are_not_written(tmp_path, command, option, name):
     assert not (tmp_path / name).exists()
 
 
-# ---------------------------------------------------------------------------------- security
+# ----------------------------------------------------------------------------- security
 
 
 def test_control_characters_do_not_reach_the_terminal(tmp_path):
@@ -326,7 +366,14 @@ def test_formulas_are_not_computed_by_spreadsheets(tmp_path):
     table = lines("id,x,y", range(N), X, np.where(Y, "=1+1", "b"))
     model = fitted(tmp_path, table, "--ids", "id", "-k", 1)
     rows = predicted(tmp_path, model, lines("id,x", ids, [9] * 6))
-    assert [row["id"] for row in rows] == ["'=HYPERLINK(1)", "+49", "-5", "'-x", "'@a", "plain"]
+    assert [row["id"] for row in rows] == [
+        "'=HYPERLINK(1)",
+        "+49",
+        "-5",
+        "'-x",
+        "'@a",
+        "plain",
+    ]
     assert {row["label"] for row in rows} <= {"'=1+1", "b"}
 
 
@@ -384,7 +431,8 @@ def test_archives_that_would_fill_the_memory(tmp_path, monkeypatch):
         assert run("fit", "/dev/zero", "-t", "y").exit_code == 3
 
 
-# ------------------------------------------------------------------------------- odd places
+# ------------------------------------------------------------------------------- odd
+# places
 
 
 def test_links_in_a_circle_and_names_too_long(tmp_path):
@@ -414,7 +462,9 @@ def test_a_folder_that_may_not_be_entered(tmp_path):
     folder = tmp_path / "closed"
     folder.mkdir()
     text = lines("x,y", X, Y.astype(int))
-    model = fitted(folder, text, "-k", 1)  # and all is imported that another user may not read
+    model = fitted(
+        folder, text, "-k", 1
+    )  # and all is imported that another user may not read
     table = tmp_path / "t.csv"
     table.write_text(text)
     folder.chmod(0o600)

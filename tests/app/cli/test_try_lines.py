@@ -29,18 +29,25 @@ GRADES = np.array(["low", "mid", "high"])[np.arange(N) * 7 % 3]
 LAB = np.round(np.random.default_rng(1).normal(50, 9, N), 1)
 TABLES = {
     "text and gaps": columns(grade=some(GRADES), lab=some(LAB)),
-    "three classes": columns(lab=LAB) | {"y": np.array(["0", "1", "2"])[np.arange(N) * 5 % 3]},
+    "three classes": columns(lab=LAB)
+    | {"y": np.array(["0", "1", "2"])[np.arange(N) * 5 % 3]},
     "three classes and text": columns(grade=GRADES)
     | {"y": np.array(["alive", "dead", "lost"])[np.arange(N) * 5 % 3]},
     "dates": columns(day=[f"2024-0{1 + i % 9}-1{i % 10}" for i in range(N)]),
     "names": columns(patient=[f"P{i:04d}" for i in range(N)], grade=GRADES),
     "limits": columns(lab=some(LAB, 9, ">90")),
-    "limits, gaps and text": columns(lab=some(some(LAB, 9, "<5"), 5), grade=some(GRADES, 11)),
-    "mostly missing": columns(lab=[one if i % 4 == 0 else "" for i, one in enumerate(LAB)]),
+    "limits, gaps and text": columns(
+        lab=some(some(LAB, 9, "<5"), 5), grade=some(GRADES, 11)
+    ),
+    "mostly missing": columns(
+        lab=[one if i % 4 == 0 else "" for i, one in enumerate(LAB)]
+    ),
     "blank labels": columns(grade=GRADES)
     | {"y": some(np.where(np.arange(N) % 3 == 0, "Yes", "No"), 9, "   ")},
     "infinite": columns(lab=some(LAB, 9, "inf")),
-    "two meanings": columns(dose=[f"{1 + i % 9},{100 + 13 * i % 800}" for i in range(N)]),
+    "two meanings": columns(
+        dose=[f"{1 + i % 9},{100 + 13 * i % 800}" for i in range(N)]
+    ),
     "beyond 2^53": columns(key=[str(2**60 + 3 * i * i) for i in range(N)]),
 }
 
@@ -66,14 +73,18 @@ def write(path, table, delimiter=","):
 
 def suggested(result):
     assert result.exit_code == 3, result.output
-    (line,) = [one for one in result.output.splitlines() if one.startswith("Try: sparseauc ")]
+    (line,) = [
+        one for one in result.output.splitlines() if one.startswith("Try: sparseauc ")
+    ]
     return shlex.split(line)[2:]
 
 
 @pytest.mark.parametrize("target", [["--target", "y"], []], ids=["target", "no target"])
 @pytest.mark.parametrize("name", TABLES)
 def test_the_command_that_is_suggested_works(name, target, run, tmp_path):
-    path = write(tmp_path / "t.csv", TABLES[name], ";" if name == "two meanings" else ",")
+    path = write(
+        tmp_path / "t.csv", TABLES[name], ";" if name == "two meanings" else ","
+    )
     result = run("fit", path, *target, "-k", "1", "--alpha", "1", "--quick")
     if name in PLAIN and target:
         assert result.exit_code == 0, result.output
@@ -86,7 +97,10 @@ def test_the_command_that_is_suggested_works(name, target, run, tmp_path):
 STATES = np.array(["2", "2", "1", "2", "3", "1", "2"])[np.arange(N) % 7]
 DAYS = 100 + np.arange(N) * 37 % 900
 FOLLOWED = {
-    "codes": ({"time": DAYS, "status": STATES}, ["--time", "time", "--event-value", "1"]),
+    "codes": (
+        {"time": DAYS, "status": STATES},
+        ["--time", "time", "--event-value", "1"],
+    ),
     "its own time": (
         {"futime": DAYS, "TimeToDeath": DAYS[::-1], "death": STATES},
         ["--time", "TimeToDeath", "--event-value", "1"],
@@ -108,7 +122,9 @@ def test_of_an_event_with_its_time_the_time_is_ranked(name, run, tmp_path):
     assert suggested(run("fit", path, "--target", target, *few))[9:] == options
     command = suggested(run("fit", path, *few))
     named = [*options[:2], "--event", target, *options[2:]]
-    assert command[7:] == (named if "--time" in options else ["--target", target, *options])
+    assert command[7:] == (
+        named if "--time" in options else ["--target", target, *options]
+    )
     again = run(*command)
     assert again.exit_code == 0, again.output
 
@@ -128,11 +144,16 @@ def test_words_that_are_not_codes_are_no_events(run, tmp_path):
     assert command[2:] == ["--target", "Status"]
 
 
-def test_the_last_column_is_the_outcome_rather_than_any_other_of_few_values(run, tmp_path):
+def test_the_last_column_is_the_outcome_rather_than_any_other_of_few_values(
+    run, tmp_path
+):
     two = {f"yes {i}": (np.arange(N) + i) % 2 for i in range(14)}
     table = {"age": columns()["age"], **two, "vote": GRADES}
     result = run("fit", write(tmp_path / "t.csv", table))
-    assert "Give --target, perhaps 'vote' (3 values), 'yes 13' (2 values), " in result.stderr
+    assert (
+        "Give --target, perhaps 'vote' (3 values), 'yes 13' (2 values), "
+        in result.stderr
+    )
     assert "and 3 more" in result.stderr
     again = run(*suggested(result), "-k", "1", "--alpha", "1", "--quick")
     assert again.exit_code == 0, again.output
@@ -143,12 +164,20 @@ def test_a_column_named_like_a_time_is_told_of(run, tmp_path):
     path = write(tmp_path / "t.csv", table)
     asked = run("fit", path).stderr
     assert "If it is an event, and 'week' its time, give --time and --event" in asked
-    told = run("fit", path, "--target", "arrest", "-k", "1", "--alpha", "1", "--quick").stderr
+    told = run(
+        "fit", path, "--target", "arrest", "-k", "1", "--alpha", "1", "--quick"
+    ).stderr
     assert "--time 'week' --event 'arrest'" in " ".join(told.split())
 
 
 def test_one_event_is_refused(run, tmp_path):
-    table = {"age": columns()["age"], "time": DAYS, "status": (np.arange(N) == 30).astype(int)}
-    result = run("fit", write(tmp_path / "t.csv", table), "--time", "time", "--event", "status")
+    table = {
+        "age": columns()["age"],
+        "time": DAYS,
+        "status": (np.arange(N) == 30).astype(int),
+    }
+    result = run(
+        "fit", write(tmp_path / "t.csv", table), "--time", "time", "--event", "status"
+    )
     assert result.exit_code == 3
     assert "only 1 rows of 'status' are '1'" in result.stderr

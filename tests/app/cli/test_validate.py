@@ -43,12 +43,19 @@ def test_few_rows_as_json(folder):
     (folder / "few.csv").write_text("\n".join(lines))
     result = run("validate", folder / "m.json", folder / "few.csv", "--json")
     assert result.exit_code == 0, result.output
-    assert {column["moved"] for column in json.loads(result.stdout)["columns"]} <= {True, False}
+    assert {column["moved"] for column in json.loads(result.stdout)["columns"]} <= {
+        True,
+        False,
+    }
 
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [(["--by", "nowhere"], 3), (["--report", "x.pdf"], 2), (["--format", "delimiter=::"], 3)],
+    [
+        (["--by", "nowhere"], 3),
+        (["--report", "x.pdf"], 2),
+        (["--format", "delimiter=::"], 3),
+    ],
 )
 def test_misuse(folder, arguments, code):
     result = run("validate", folder / "m.json", folder / "new.csv", *arguments)

@@ -67,7 +67,10 @@ def test_signs_are_of_numbers(table, tmp_path):
     limits = ("-k", "2", "--limits", str(signs))
     refused = fit(table[0], *limits)
     assert refused.exit_code == 3
-    assert "not of text of more than two levels, such as 'stage', 'colour'" in refused.output
+    assert (
+        "not of text of more than two levels, such as 'stage', 'colour'"
+        in refused.output
+    )
     run = fit(table[0], *limits, "--exclude", "stage", "--exclude", "colour")
     assert run.exit_code == 0, run.output
     assert {one["column"] for one in json.loads(run.stdout)["chosen"]} == {"sex", "age"}
@@ -122,16 +125,24 @@ def test_required_text(table, tmp_path):
     path = tmp_path / "required.csv"
     path.write_text("\n".join([f"ward,patient,{head}", *lines]))
     left = json.loads(fit(path, "-k", "2").stdout)
-    assert left["left_out"] == {"ward": "text with 30 levels", "patient": "differs in every row"}
+    assert left["left_out"] == {
+        "ward": "text with 30 levels",
+        "patient": "differs in every row",
+    }
     kept = json.loads(fit(path, "-k", "2", "--limits", "always_include=ward").stdout)
     assert {"ward"} < {one["column"] for one in kept["chosen"]}
     refused = fit(path, "--limits", "always_include=patient")
     assert refused.exit_code == 3
-    assert "always_include: 'patient' is left out (differs in every row)" in refused.output
+    assert (
+        "always_include: 'patient' is left out (differs in every row)" in refused.output
+    )
 
 
 def test_a_table_of_identifiers(tmp_path):
     path = tmp_path / "ids.csv"
     path.write_text("patient,dead\n" + "".join(f"P{i},{i % 2}\n" for i in range(40)))
     said = fit(path).output
-    assert "no column to choose except 'dead', and leaves out 'patient' (differs in every" in said
+    assert (
+        "no column to choose except 'dead', and leaves out 'patient' (differs in every"
+        in said
+    )

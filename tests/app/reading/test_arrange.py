@@ -19,7 +19,9 @@ SAMPLES = [f"S{i}" for i in range(N)]
 GENES = pd.DataFrame(
     RNG.normal(size=(N, 9)) + np.outer(Y, np.eye(9)[3]), SAMPLES, list("abcdefghi")
 )
-LABELS = pd.DataFrame({"sample": SAMPLES, "state": np.where(Y, "mutant", "wild"), "age": 50 + Y})
+LABELS = pd.DataFrame(
+    {"sample": SAMPLES, "state": np.where(Y, "mutant", "wild"), "age": 50 + Y}
+)
 
 
 def read(folder, name, frame, **how):
@@ -28,7 +30,9 @@ def read(folder, name, frame, **how):
 
 
 def test_codes_are_empty_fields(tmp_path):
-    (tmp_path / "t.csv").write_text("who,a,b,c,y\n-9,-9,x,1.5,1\n8,2.5,-9,99,0\n7,99.0,y,-99,1\n")
+    (tmp_path / "t.csv").write_text(
+        "who,a,b,c,y\n-9,-9,x,1.5,1\n8,2.5,-9,99,0\n7,99.0,y,-99,1\n"
+    )
     found = empty_codes(read_source(tmp_path / "t.csv"), ["-9", "99"], "who")
     assert found.frame.to_pydict() == {
         "who": [-9, 8, 7], "a": [None, 2.5, None], "b": ["x", None, "y"], "c": [1.5, None, -99.0],
@@ -39,7 +43,9 @@ def test_codes_are_empty_fields(tmp_path):
 
 def test_a_model_knows_its_codes(tmp_path):
     """Codes in training, and in new rows without the option, are as good as empty fields."""
-    frame = GENES.assign(y=Y, d=np.where(np.arange(N) % 3 == 0, np.nan, GENES["d"].round(3)))
+    frame = GENES.assign(
+        y=Y, d=np.where(np.arange(N) % 3 == 0, np.nan, GENES["d"].round(3))
+    )
     for name, code in (("empty", ""), ("coded", "-9")):
         frame.to_csv(tmp_path / f"{name}.csv", index=False, na_rep=code)
     plain = ["--target", "y", "-k", 2, "--alpha", 1, "--quick", "--missing", "median"]
@@ -57,7 +63,9 @@ def test_a_model_knows_its_codes(tmp_path):
 @pytest.mark.parametrize("named", ["gene", ""])
 def test_genes_in_rows_with_labels_apart(tmp_path, named):
     genes = read(tmp_path, "g.tsv", GENES.T, sep="\t", index_label=named or None)
-    labels = read(tmp_path, "l.csv", LABELS[5:].sample(frac=1, random_state=0), index=False)
+    labels = read(
+        tmp_path, "l.csv", LABELS[5:].sample(frac=1, random_state=0), index=False
+    )
     found = join_labels(genes, labels).frame.to_pandas()
     np.testing.assert_array_equal(found[[*GENES]], GENES[5:])
     assert found["state"].tolist() == LABELS["state"][5:].tolist()
@@ -75,7 +83,9 @@ def test_labels_are_joined_by_name(tmp_path):
     with pytest.raises(
         DataError, match=r"no column of l.csv has the names of rows or columns of t"
     ):
-        join_labels(table, read(tmp_path, "l.csv", LABELS.assign(sample=range(N)), index=False))
+        join_labels(
+            table, read(tmp_path, "l.csv", LABELS.assign(sample=range(N)), index=False)
+        )
 
 
 def test_a_table_that_is_as_the_model_wants_it_stays():
@@ -88,7 +98,15 @@ def test_genes_in_rows_from_fit_to_predict(tmp_path):
     GENES.T.to_csv(tmp_path / "genes.csv", index_label="gene")
     LABELS.drop(columns="age").to_csv(tmp_path / "labels.csv", index=False)
     few = ["-k", 1, "--alpha", 1, "--quick", "-o", tmp_path / "m.json"]
-    run("fit", tmp_path / "genes.csv", "--labels", tmp_path / "labels.csv", "-t", "state", *few)
+    run(
+        "fit",
+        tmp_path / "genes.csv",
+        "--labels",
+        tmp_path / "labels.csv",
+        "-t",
+        "state",
+        *few,
+    )
     card = load_model(tmp_path / "m.json")
     printed = run("predict", tmp_path / "m.json", tmp_path / "genes.csv").stdout
     found = pd.read_csv(io.StringIO(printed))
@@ -108,7 +126,9 @@ ROWS = "species,mass,bill,depth,sex\nA,1,2.5,3,m\nB,4,5.5,6,f\nA,7,8.5,9,m\n"
 @pytest.mark.parametrize("name", TITLES)
 @pytest.mark.parametrize("delimiter", [",", ";"])
 def test_rows_above_the_header(tmp_path, name, delimiter):
-    text = TITLES[name].replace(",,,,", delimiter * 4).format(ROWS.replace(",", delimiter))
+    text = (
+        TITLES[name].replace(",,,,", delimiter * 4).format(ROWS.replace(",", delimiter))
+    )
     (tmp_path / "plain.csv").write_text(ROWS)
     (tmp_path / "t.csv").write_text(text)
     found = read_source(tmp_path / "t.csv")
@@ -117,7 +137,11 @@ def test_rows_above_the_header(tmp_path, name, delimiter):
 
 
 def test_rows_above_the_header_of_a_spreadsheet(tmp_path):
-    rows = [["Penguins"] + 4 * [None], 5 * [None], *[line.split(",") for line in ROWS.splitlines()]]
+    rows = [
+        ["Penguins"] + 4 * [None],
+        5 * [None],
+        *[line.split(",") for line in ROWS.splitlines()],
+    ]
     pd.DataFrame(rows).to_excel(tmp_path / "t.xlsx", header=False, index=False)
     found = read_source(tmp_path / "t.xlsx")
     assert found.frame.column_names == ["species", "mass", "bill", "depth", "sex"]

@@ -10,16 +10,24 @@ from sparseauc_app.reading import DataError, read_source
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 3)) * (RNG.random((6, 3)) < 0.7)
 Y = np.array([0, 1, 0, 1, 1, 0])
-FRAME = pa.table({"a": X[:, 0].astype(np.float32), "b": ["x", None, "z", "x", "x", "z"], "y": Y})
+FRAME = pa.table(
+    {"a": X[:, 0].astype(np.float32), "b": ["x", None, "z", "x", "x", "z"], "y": Y}
+)
 
 
 def arrow_file(frame, path):
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, frame.schema) as file:
+    with (
+        pa.OSFile(str(path), "wb") as sink,
+        pa.ipc.new_file(sink, frame.schema) as file,
+    ):
         file.write_table(frame)
 
 
 def arrow_stream(frame, path):
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, frame.schema) as stream:
+    with (
+        pa.OSFile(str(path), "wb") as sink,
+        pa.ipc.new_stream(sink, frame.schema) as stream,
+    ):
         stream.write_table(frame)
 
 

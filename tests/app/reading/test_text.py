@@ -17,15 +17,24 @@ def read(tmp_path, content, name="table.csv", **options):
 
 
 def columns(source):
-    return {name: source.frame.column(name).to_pylist() for name in source.frame.column_names}
+    return {
+        name: source.frame.column(name).to_pylist()
+        for name in source.frame.column_names
+    }
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "latin-1"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "latin-1"]
+)
 def test_delimiter_and_encoding_are_found_out(tmp_path, delimiter, encoding):
     text = "größe,ort,y\n1.5,Köln,0\n-2,Zürich,1\n".replace(",", delimiter)
     source = read(tmp_path, text.encode(encoding))
-    assert columns(source) == {"größe": [1.5, -2.0], "ort": ["Köln", "Zürich"], "y": [0, 1]}
+    assert columns(source) == {
+        "größe": [1.5, -2.0],
+        "ort": ["Köln", "Zürich"],
+        "y": [0, 1],
+    }
 
 
 @settings(max_examples=60)
@@ -35,16 +44,21 @@ def test_delimiter_and_encoding_are_found_out(tmp_path, delimiter, encoding):
     comma=st.booleans(),
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
 )
-def test_what_pandas_writes_is_read_back(tmp_path_factory, data, delimiter, comma, encoding):
+def test_what_pandas_writes_is_read_back(
+    tmp_path_factory, data, delimiter, comma, encoding
+):
     rows = data.draw(st.integers(1, 8))
     numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3))
-    # Letters and the characters that make trouble; the first keeps an entry from being a number.
+    # Letters and the characters that make trouble; the first keeps an entry from being
+    # a number.
     words = st.text("abcä ,;\t|\"\n'", max_size=8).map(lambda s: "w" + s)
     frame = pd.DataFrame(
         {
             "number": data.draw(st.lists(numbers, min_size=rows, max_size=rows)),
             "word": data.draw(st.lists(words, min_size=rows, max_size=rows)),
-            "whole": data.draw(st.lists(st.integers(-99, 99), min_size=rows, max_size=rows)),
+            "whole": data.draw(
+                st.lists(st.integers(-99, 99), min_size=rows, max_size=rows)
+            ),
         }
     )
     path = tmp_path_factory.mktemp("round") / "table.csv"
@@ -61,7 +75,11 @@ def test_what_pandas_writes_is_read_back(tmp_path_factory, data, delimiter, comm
 
 def test_quoted_newlines_and_quotes(tmp_path):
     source = read(tmp_path, 'a,"b\nc",y\n1,"say ""x""\nagain",0\n2,plain,1\n')
-    assert columns(source) == {"a": [1, 2], "b\nc": ['say "x"\nagain', "plain"], "y": [0, 1]}
+    assert columns(source) == {
+        "a": [1, 2],
+        "b\nc": ['say "x"\nagain', "plain"],
+        "y": [0, 1],
+    }
 
 
 def test_decimal_commas_and_points_between_thousands(tmp_path):
@@ -107,7 +125,12 @@ def test_separator_line_of_spreadsheets(tmp_path):
 
 
 def test_names_are_stripped_and_empty_ones_numbered(tmp_path):
-    assert list(columns(read(tmp_path, "a, b ,,d\n1,2,3,4\n"))) == ["a", "b", "column 3", "d"]
+    assert list(columns(read(tmp_path, "a, b ,,d\n1,2,3,4\n"))) == [
+        "a",
+        "b",
+        "column 3",
+        "d",
+    ]
 
 
 def test_compressed(tmp_path):
@@ -148,7 +171,9 @@ def test_what_cannot_be_read_is_said(tmp_path, content, says):
 
 
 def test_stated_encoding_and_delimiter(tmp_path):
-    source = read(tmp_path, "a:ü\n1:2\n".encode("cp850"), encoding="cp850", delimiter=":")
+    source = read(
+        tmp_path, "a:ü\n1:2\n".encode("cp850"), encoding="cp850", delimiter=":"
+    )
     assert columns(source) == {"a": [1], "ü": [2]}
     with pytest.raises(DataError, match="unknown encoding 'klingon'"):
         read(tmp_path, "a,b\n1,2\n", encoding="klingon")
@@ -210,12 +235,16 @@ def test_one_convention_of_numbers_a_file(tmp_path):
     # Decimal points elsewhere: commas are between thousands, whatever delimits fields.
     source = read(tmp_path, "v\tz\n397\t0.5\n2,812\t1.25\n")
     assert columns(source) == {"v": [397, 2812], "z": [0.5, 1.25]}
-    # A column that has one meaning has it in any file; one that has two is left as text.
+    # A column that has one meaning has it in any file; one that has two is left as
+    # text.
     source = read(tmp_path, "v;z;x\n397;0,5;2.5\n2.812;1,25;3\n")
     assert columns(source) == {"v": ["397", "2.812"], "z": [0.5, 1.25], "x": [2.5, 3]}
     assert source.doubtful == ("v",)
     assert columns(read_source(tmp_path / "table.csv", decimal=","))["v"] == [397, 2812]
-    assert columns(read_source(tmp_path / "table.csv", decimal="."))["v"] == [397, 2.812]
+    assert columns(read_source(tmp_path / "table.csv", decimal="."))["v"] == [
+        397,
+        2.812,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ BASE = {"a": RNG.normal(size=N), "b": RNG.normal(size=N), "y": np.where(Y, "yes"
 
 
 def table(columns=None, rules=None, drop=(), **extra):
-    content = {k: v for k, v in {**BASE, **(columns or {}), **extra}.items() if k not in drop}
+    content = {
+        k: v for k, v in {**BASE, **(columns or {}), **extra}.items() if k not in drop
+    }
     source = Source("t.csv", pa.table(content))
     return training_table(source, rules or Rules(target="y"))
 
@@ -24,7 +26,7 @@ def with_gaps(values, *rows):
     return [None if i in rows else v for i, v in enumerate(values)]
 
 
-# ------------------------------------------------------------------------------------- the outcome
+# -------------------------------------------------------------------------- the outcome
 
 
 def test_two_classes():
@@ -57,7 +59,9 @@ def test_labels_of_many_types(labels, negative, positive):
 @pytest.mark.parametrize("given", ["TRUE", "true", "True"])
 def test_positive_in_another_spelling(given):
     assert table(y=Y, rules=Rules(target="y", positive=given)).positive == "True"
-    assert table(y=Y.astype(int), rules=Rules(target="y", positive="1.0")).positive == "1"
+    assert (
+        table(y=Y.astype(int), rules=Rules(target="y", positive="1.0")).positive == "1"
+    )
 
 
 def test_three_classes():
@@ -88,7 +92,9 @@ def test_outcomes_that_will_not_do(labels, says):
 def test_target_named_wrong():
     with pytest.raises(DataError, match=r"no column 'Y'; did you mean 'y'\?"):
         table(rules=Rules(target="Y"))
-    with pytest.raises(DataError, match=r"which column is the outcome.*perhaps 'y' \(2 values\)"):
+    with pytest.raises(
+        DataError, match=r"which column is the outcome.*perhaps 'y' \(2 values\)"
+    ):
         table(rules=Rules())
 
 
@@ -99,7 +105,7 @@ def test_rows_without_outcome_are_left_out_and_said():
     assert "2 rows have no 'y'" in ready.warnings[0]
 
 
-# ------------------------------------------------------------------------------------ text columns
+# ------------------------------------------------------------------------- text columns
 
 
 def test_text_with_few_levels_is_chosen_whole_by_default():
@@ -127,19 +133,26 @@ def test_text_with_few_levels_is_chosen_whole_by_default():
 def test_numbers_with_exceptions_are_asked_about():
     entries = [str(i / 7) for i in range(N)]
     entries[5] = "abc"
-    with pytest.raises(DataError, match=r"'m': 39 of 40 values are numbers, 1 are like") as caught:
+    with pytest.raises(
+        DataError, match=r"'m': 39 of 40 values are numbers, 1 are like"
+    ) as caught:
         table(m=entries)
     assert caught.value.options == ("--numeric", "m")
     few = [*map(str, np.arange(N - 1) % 4), "4+"]
     ready = table(m=few)  # which may be codes
     assert ready.types["m"].levels == ("0", "1", "2", "3", "4+")
-    assert "'m': 39 of 40 values are numbers, 1 are like '4+'; --numeric 'm'" in ready.notes[-1]
+    assert (
+        "'m': 39 of 40 values are numbers, 1 are like '4+'; --numeric 'm'"
+        in ready.notes[-1]
+    )
 
 
 def test_text_is_read_by_its_levels():
     two = np.where(np.arange(N) % 2, "red", "blue").tolist()
     three = np.array(["x", "y", "z", "x"] * 10).tolist()
-    ready = table(colour=with_gaps(two, 3), kind=three, rules=Rules(target="y", missing="median"))
+    ready = table(
+        colour=with_gaps(two, 3), kind=three, rules=Rules(target="y", missing="median")
+    )
     assert ready.columns.tolist() == ["a", "b", "colour", "kind"]
     assert ready.X["colour"].isna().tolist() == [i == 3 for i in range(N)]
     assert ready.X["kind"].tolist() == three
@@ -158,7 +171,9 @@ def test_text_dropped_or_excluded():
     dropped = table(word=words, rules=Rules(target="y", text="drop"))
     assert dropped.columns.tolist() == ["a", "b"]
     assert any("'word'" in note for note in dropped.notes)
-    assert table(word=words, rules=Rules(target="y", exclude=["word"])).columns.tolist() == [
+    assert table(
+        word=words, rules=Rules(target="y", exclude=["word"])
+    ).columns.tolist() == [
         "a",
         "b",
     ]
@@ -200,11 +215,13 @@ def test_float32_stays():
 
 def test_no_columns_left():
     source = Source("t.csv", pa.table({"a b y": ["1 2 0", "3 4 1"] * 5}))
-    with pytest.raises(DataError, match=r"only one column, 'a b y'.*--format delimiter"):
+    with pytest.raises(
+        DataError, match=r"only one column, 'a b y'.*--format delimiter"
+    ):
         training_table(source, Rules(target="a b y"))
 
 
-# ----------------------------------------------------------------------------------- missing values
+# ----------------------------------------------------------------------- missing values
 
 
 def test_missing_values_are_refused_naming_the_worst():
@@ -232,7 +249,10 @@ def test_values_to_impute_stay_missing_until_the_fit():
 
 def test_empty_columns_are_left_out():
     assert table(nothing=pa.nulls(N)).columns.tolist() == ["a", "b"]
-    assert table(nothing=pa.array([None] * N, pa.float64())).columns.tolist() == ["a", "b"]
+    assert table(nothing=pa.array([None] * N, pa.float64())).columns.tolist() == [
+        "a",
+        "b",
+    ]
 
 
 def test_infinite_values_are_refused():
@@ -241,12 +261,16 @@ def test_infinite_values_are_refused():
 
 
 def test_every_row_missing():
-    gaps = {"a": with_gaps(BASE["a"], *range(0, N, 2)), "b": with_gaps(BASE["b"], *range(1, N, 2))}
+    gaps = {
+        "a": with_gaps(BASE["a"], *range(0, N, 2)),
+        "b": with_gaps(BASE["b"], *range(1, N, 2)),
+    }
     with pytest.raises(DataError, match="every row has a missing value"):
         table(gaps, rules=Rules(target="y", missing="drop-rows"))
 
 
-# ------------------------------------------------------------------------------ groups, ids, leaks
+# ------------------------------------------------------------------------------ groups,
+# ids, leaks
 
 
 def test_groups_and_ids_are_no_columns():
@@ -256,10 +280,14 @@ def test_groups_and_ids_are_no_columns():
     )  # fmt: skip
     assert ready.columns.tolist() == ["a", "b"]
     assert ready.groups.tolist() == [0, 1] * (N // 2)
-    with pytest.raises(DataError, match="--ids: there is no column 'whom'; did you mean 'who'"):
+    with pytest.raises(
+        DataError, match="--ids: there is no column 'whom'; did you mean 'who'"
+    ):
         table(who=np.arange(N), rules=Rules(target="y", ids="whom"))
     with pytest.raises(DataError, match="'patient' is missing in row 4"):
-        table(patient=with_gaps(["p"] * N, 3), rules=Rules(target="y", groups="patient"))
+        table(
+            patient=with_gaps(["p"] * N, 3), rules=Rules(target="y", groups="patient")
+        )
 
 
 def warned(**columns):
@@ -272,7 +300,9 @@ def test_ids_are_left_out_with_a_note():
     def left_out(**columns):
         found = table(a=RNG.normal(size=N), **columns)
         assert {*found.left_out} == {*columns} - {*found.columns.tolist()}
-        assert any("identifiers left out" in note for note in found.notes) == bool(found.left_out)
+        assert any("identifiers left out" in note for note in found.notes) == bool(
+            found.left_out
+        )
         return [*found.left_out]
 
     assert left_out(patient_id=shuffled) == ["patient_id"]
@@ -286,7 +316,9 @@ def test_ids_are_left_out_with_a_note():
     assert left_out(cell_number=shuffled, idle=shuffled[::-1]) == []
     assert left_out(width_id=shuffled + 0.5) == []
     assert left_out(site_id=np.arange(N) % 5) == []
-    kept = table(a=RNG.normal(size=N), id=shuffled, rules=Rules(target="y", keep=["id"]))
+    kept = table(
+        a=RNG.normal(size=N), id=shuffled, rules=Rules(target="y", keep=["id"])
+    )
     assert kept.columns.tolist() == ["a", "b", "id"]
     # A table of nothing else keeps them.
     assert table(id=shuffled, drop=["a", "b"]).columns.tolist() == ["id"]
@@ -298,7 +330,10 @@ def test_of_exact_copies_one_is_a_candidate():
                   rules=Rules(target="y", missing="median"))  # fmt: skip
     assert found.columns.tolist() == ["a", "b", "d"]
     assert found.left_out == {"c": "a copy of a", "e": "a copy of d"}
-    assert "exact copies of other columns left out: 'c' (of 'a'), 'e' (of 'd')" in found.notes[-1]
+    assert (
+        "exact copies of other columns left out: 'c' (of 'a'), 'e' (of 'd')"
+        in found.notes[-1]
+    )
     kept = table(a=a, b=b, c=a, rules=Rules(target="y", keep=["c"]))
     assert kept.columns.tolist() == ["a", "b", "c"]
 
@@ -314,7 +349,11 @@ def test_follow_up_times_are_warned_of_by_name(target, name, told):
     frame = pa.table({target: Y, name: RNG.normal(size=N), "a": RNG.normal(size=N)})
     found = training_table(Source("t", frame), Rules(target=target))
     assert (
-        any("follow-up" in one and f"--exclude {name!r}" in one for one in found.warnings) is told
+        any(
+            "follow-up" in one and f"--exclude {name!r}" in one
+            for one in found.warnings
+        )
+        is told
     )
 
 
@@ -340,7 +379,9 @@ def test_codes_near_other_values_are_warned_of(codes):
         said = warned(x=values)
         assert all(f"'x' is {code} in 10 rows" in said for code in codes)
         assert f"--missing-codes {','.join(map(str, sorted(codes)))}" in said
-    assert "'n'" not in warned(n=np.where(np.arange(N) % 5 == 0, -1, RNG.integers(0, 5, N)))
+    assert "'n'" not in warned(
+        n=np.where(np.arange(N) % 5 == 0, -1, RNG.integers(0, 5, N))
+    )
 
 
 def test_repeated_rows_are_warned_of():
@@ -364,8 +405,12 @@ def test_repeated_rows_are_warned_of():
 def test_rows_without_any_value_are_named():
     a, b = (with_gaps(RNG.normal(size=N).tolist(), 3, 7, 8) for _ in "ab")
     frame = pa.table({"a": a, "b": b, "y": Y})
-    (said,) = training_table(Source("t", frame), Rules(target="y", missing="median")).warnings[-1:]
-    assert said == f"3 of {N} rows have no value in any column, first row 4: remove them"
+    (said,) = training_table(
+        Source("t", frame), Rules(target="y", missing="median")
+    ).warnings[-1:]
+    assert (
+        said == f"3 of {N} rows have no value in any column, first row 4: remove them"
+    )
 
 
 @pytest.mark.parametrize(
@@ -382,9 +427,12 @@ def test_rows_without_any_value_are_named():
 )
 def test_names_of_follow_up_times(target, name, told):
     found = training_table(
-        Source("t", pa.table({**BASE, name: RNG.random(N), target: Y})), Rules(target=target)
+        Source("t", pa.table({**BASE, name: RNG.random(N), target: Y})),
+        Rules(target=target),
     )
-    assert any(f"{name!r} looks like the time to" in one for one in found.warnings) == told
+    assert (
+        any(f"{name!r} looks like the time to" in one for one in found.warnings) == told
+    )
 
 
 def test_repeated_identifiers_are_left_out():
@@ -404,7 +452,9 @@ def test_leaks_are_warned_of():
 def test_a_whole_text_column_may_leak():
     stages = np.array(["a", "b", "c", "d"])[2 * Y + RNG.integers(2, size=N)]
     assert "'stage' (AUC 1.000) nearly separates" in warned(stage=stages)
-    assert "separate" not in warned(stage=np.array(["a", "b", "c", "d"])[RNG.integers(4, size=N)])
+    assert "separate" not in warned(
+        stage=np.array(["a", "b", "c", "d"])[RNG.integers(4, size=N)]
+    )
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -414,14 +464,20 @@ def test_leaks_as_of_a_loop(seed):
     positive = rng.random(n) < rng.uniform(0.1, 0.9)
     positive[:2] = [True, False]
     strength = rng.choice([0.0, 1.0, 8.0], d)
-    X = strength * positive[:, None] + rng.normal(size=(n, d)) * rng.choice([0.0, 1.0], d)
+    X = strength * positive[:, None] + rng.normal(size=(n, d)) * rng.choice(
+        [0.0, 1.0], d
+    )
     X *= rng.random((n, d)) < rng.choice([0.5, 0.97, 1.0], d)
     found = leaking_columns(ReadColumns(X), positive, [f"x{j}" for j in range(d)])
     expected = []
     for j in range(d):
-        pairs = [(a > b) + 0.5 * (a == b) for a in X[positive, j] for b in X[~positive, j]]
+        pairs = [
+            (a > b) + 0.5 * (a == b) for a in X[positive, j] for b in X[~positive, j]
+        ]
         area = max(np.mean(pairs), 1 - np.mean(pairs))
         spread = X[:, j].std() > 0
-        if area >= 0.95 or (spread and abs(np.corrcoef(X[:, j], positive)[0, 1]) >= 0.95):
+        if area >= 0.95 or (
+            spread and abs(np.corrcoef(X[:, j], positive)[0, 1]) >= 0.95
+        ):
             expected.append(f"'x{j}' (AUC {area:.3f})")
     assert found == expected

@@ -1,6 +1,7 @@
 """What every page must do in a real browser; for all tests that make one.
 
-The fixture ``open_page`` of this folder's ``conftest.py`` opens a page; ``check_page`` does it all.
+The fixture ``open_page`` of this folder's ``conftest.py`` opens a page; ``check_page``
+does it all.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ class Visit:
         visit = cls(page, Path(path).resolve().as_uri())
         page.on("console", lambda message: visit.complaints.append(message.text))
         page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (visit.complaints.append("dialog"), dialog.dismiss()))
+        page.on(
+            "dialog",
+            lambda dialog: (visit.complaints.append("dialog"), dialog.dismiss()),
+        )
         page.on("request", lambda request: visit.requests.append(request.url))
         page.goto(visit.address)
         return visit
@@ -38,7 +42,9 @@ class Visit:
 
     def check_visible(self) -> None:
         """Assert that every table and plot is there, and that each plot has drawn its axes."""
-        self.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        self.page.evaluate(
+            "document.querySelectorAll('details').forEach(one => one.open = true)"
+        )
         for table in self.page.locator("table").all():
             assert table.is_visible()
             assert min(size(table)) > 20
@@ -70,7 +76,9 @@ class Visit:
     def check_private(self) -> None:
         """Assert that no button or address leads anywhere but into the page."""
         known = {"theme", "entry", "copy", "save", ""}
-        assert {b.get_attribute("class") or "" for b in self.page.locator("button").all()} <= known
+        assert {
+            b.get_attribute("class") or "" for b in self.page.locator("button").all()
+        } <= known
         for name in ("href", "src", "action", "xlink:href"):
             for one in self.page.locator(f"[{name.replace(':', chr(92) + ':')}]").all():
                 address = one.get_attribute(name)
@@ -96,14 +104,17 @@ def check_page(open_page: Any, path: Path, folder: Path) -> None:
             visit = open_page(path, width=width, scheme=scheme)
             visit.check_visible()
             visit.check_fits()
-            assert (visit.ink() == "rgb(31, 35, 40)") == (scheme == "light") or not visit.ink()
+            assert (visit.ink() == "rgb(31, 35, 40)") == (
+                scheme == "light"
+            ) or not visit.ink()
             target = folder / f"{width}-{scheme}.png"
             shots[width, scheme] = visit.page.screenshot(path=target, full_page=True)
             visit.check_quiet()
         visit.check_private()
         assert shots[width, "light"] != shots[width, "dark"]
 
-    # The last one is dark: light on demand, dark again after printing, which is always light.
+    # The last one is dark: light on demand, dark again after printing, which is always
+    # light.
     dark, ink = visit.background(), visit.ink()
     visit.toggle()
     assert visit.background() != dark

@@ -19,12 +19,16 @@ def report() -> Report:
 @pytest.fixture(scope="module")
 def chromium():
     """Debian's browser. Not kept over the session: while it runs no test may start a loop."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed"
+    )
     executable = shutil.which("chromium")
     if executable is None:
         pytest.skip("there is no chromium on the path")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        browser = driver.chromium.launch(
+            executable_path=executable, args=["--no-sandbox"]
+        )
         yield browser
         browser.close()
 

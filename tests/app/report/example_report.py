@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sparseauc_app.pages.elements import Figure, Listing, Note, Panel, Report, Section, Series
+from sparseauc_app.pages.elements import (
+    Figure,
+    Listing,
+    Note,
+    Panel,
+    Report,
+    Section,
+    Series,
+)
 
 METHODS = (
     "SHT-AUC", "FSAUC", "SOLAM", "SparseAUCClassifierCV", "Top-k mean difference",
@@ -30,7 +38,12 @@ def example_figure() -> Figure:
     ]
     bars = [
         Series(
-            "SHT-AUC", [0, 1, 2], [0.8, 0.7, 0.6], [0.7, 0.6, 0.5], [0.9, 0.8, 0.7], style="bars"
+            "SHT-AUC",
+            [0, 1, 2],
+            [0.8, 0.7, 0.6],
+            [0.7, 0.6, 0.5],
+            [0.9, 0.8, 0.7],
+            style="bars",
         ),
         Series("L1 logistic", [0, 1, 2], [0.77, 0.78, 0.71], style="bars"),
     ]
@@ -62,7 +75,11 @@ def example_report() -> Report:
     areas = np.linspace(0.6, 0.8, len(METHODS))
     audit = pd.DataFrame(
         {
-            "slip": ["One non-zero fewer", "Ridge while tuning only", "Permutation applied twice"],
+            "slip": [
+                "One non-zero fewer",
+                "Ridge while tuning only",
+                "Permutation applied twice",
+            ],
             "what the programs do": [
                 "The threshold removes the k-th largest entry too, so that k − 1 columns survive; "
                 "for k = 1 nothing is left.",

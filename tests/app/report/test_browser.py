@@ -8,7 +8,16 @@ import pytest
 from browser import DESK, PHONE, Visit, check_page
 
 from sparseauc_app.pages import drawing
-from sparseauc_app.pages.elements import Code, Figure, Listing, Note, Panel, Report, Section, Series
+from sparseauc_app.pages.elements import (
+    Code,
+    Figure,
+    Listing,
+    Note,
+    Panel,
+    Report,
+    Section,
+    Series,
+)
 from sparseauc_app.pages.html import render
 
 NASTY = "</script><img src=x onerror=alert(1)> & \"quotes\" 'too' <!-- {{ 7*7 }} $x_1$ %{x} 基因 π"
@@ -39,7 +48,10 @@ def test_page_without_figures_or_facts(open_page, tmp_path):
 
 def test_choice_of_colours_is_remembered(open_page, page_path):
     visit = open_page(page_path)
-    assert visit.page.locator("#page-theme").get_attribute("aria-label") == "Switch to dark colours"
+    assert (
+        visit.page.locator("#page-theme").get_attribute("aria-label")
+        == "Switch to dark colours"
+    )
     visit.toggle()
     chosen = visit.background(), visit.ink()
     visit.page.reload()
@@ -115,8 +127,13 @@ def test_a_figure_is_saved_as_it_is_shown(open_page, page_path, tmp_path):
     root = ElementTree.fromstring(text)
     texts = root.iter("{http://www.w3.org/2000/svg}text")
     words = ["".join(one.itertext()).strip() for one in texts]
-    shown = [figure.locator("h3").inner_text(), *figure.locator(".panel-title").all_inner_texts()]
-    shown += [one.strip() for one in figure.locator(".plot svg text").all_text_contents()]
+    shown = [
+        figure.locator("h3").inner_text(),
+        *figure.locator(".panel-title").all_inner_texts(),
+    ]
+    shown += [
+        one.strip() for one in figure.locator(".plot svg text").all_text_contents()
+    ]
     assert set(filter(None, shown)) <= set(words)
     assert {one.partition("\n")[0] for one in entries.all_inner_texts()} <= set(words)
     assert "var(" not in text
@@ -142,9 +159,15 @@ def test_a_table_is_sorted_by_the_numbers_behind_it(open_page, tmp_path):
         return visit.page.locator("#t tbody th").all_text_contents()
 
     heads.nth(1).get_by_role("button").click()
-    assert (names(), heads.nth(1).get_attribute("aria-sort")) == (["c", "a", "b"], "descending")
+    assert (names(), heads.nth(1).get_attribute("aria-sort")) == (
+        ["c", "a", "b"],
+        "descending",
+    )
     heads.nth(1).get_by_role("button").click()
-    assert (names(), heads.nth(1).get_attribute("aria-sort")) == (["b", "a", "c"], "ascending")
+    assert (names(), heads.nth(1).get_attribute("aria-sort")) == (
+        ["b", "a", "c"],
+        "ascending",
+    )
     heads.nth(0).get_by_role("button").click()
     assert names() == ["c", "b", "a"]
     assert heads.nth(1).get_attribute("aria-sort") is None
@@ -183,7 +206,12 @@ def test_wide_tables_scroll_inside_their_box(open_page, page_path):
 
 
 def test_any_text_is_only_text(open_page, tmp_path):
-    panel = Panel(NASTY, NASTY, NASTY, [Series(NASTY, [0, 1], [1, 2]), Series("b", [0, 1], [2, 1])])
+    panel = Panel(
+        NASTY,
+        NASTY,
+        NASTY,
+        [Series(NASTY, [0, 1], [1, 2]), Series("b", [0, 1], [2, 1])],
+    )
     frame = pd.DataFrame({NASTY: [NASTY]})
     page = Report(
         NASTY,
@@ -206,7 +234,14 @@ def test_any_text_is_only_text(open_page, tmp_path):
     visit.check_quiet()
     visit.check_visible()
     assert visit.page.title() == NASTY
-    for place in ("h1", "h2", ".caution p + p", "#table td, #table tbody th", "dt", "dd"):
+    for place in (
+        "h1",
+        "h2",
+        ".caution p + p",
+        "#table td, #table tbody th",
+        "dt",
+        "dd",
+    ):
         assert visit.page.locator(place).first.text_content() == NASTY, place
     for place in (".legend button span", ".panel-title"):
         assert visit.page.locator(place).first.text_content().strip() == NASTY, place
@@ -223,7 +258,9 @@ def test_hovering_a_point_names_its_series(open_page, page_path):
     label = visit.page.locator(".reading")
     assert not label.is_visible()
     point = plot.locator(".readings circle").nth(2).bounding_box()
-    visit.page.mouse.move(point["x"] + point["width"] / 2 + 3, point["y"] + point["height"] / 2)
+    visit.page.mouse.move(
+        point["x"] + point["width"] / 2 + 3, point["y"] + point["height"] / 2
+    )
     assert label.is_visible()
     assert label.text_content() == "SHT-AUC\ncolumns k: 5\nAUC: 0.84 (0.82 to 0.86)"
     assert plot.locator(".readings .here").count() == 1

@@ -14,7 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparseauc_app.pages import drawing
-from sparseauc_app.pages.elements import Figure, Listing, Note, Panel, Report, Section, Series
+from sparseauc_app.pages.elements import (
+    Figure,
+    Listing,
+    Note,
+    Panel,
+    Report,
+    Section,
+    Series,
+)
 from sparseauc_app.pages.html import columns, number, render, to_csv
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
@@ -29,7 +37,12 @@ class Outline(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
-        element = {"tag": tag, "text": "", "attrs": dict(attrs), "inside": list(self.open)}
+        element = {
+            "tag": tag,
+            "text": "",
+            "attrs": dict(attrs),
+            "inside": list(self.open),
+        }
         self.elements.append(element)
         if tag not in VOID:
             self.open.append(element)
@@ -81,7 +94,11 @@ def test_every_element_is_closed_and_every_anchor_unique(outline):
     assert all(target.startswith("#") for target in inside)
     assert {target[1:] for target in inside} <= set(anchors)
     # What a picture refers to is in the page too.
-    used = [e["attrs"]["clip-path"][5:-1] for e in outline.all("g") if "clip-path" in e["attrs"]]
+    used = [
+        e["attrs"]["clip-path"][5:-1]
+        for e in outline.all("g")
+        if "clip-path" in e["attrs"]
+    ]
     assert used
     assert set(used) <= set(anchors)
 
@@ -97,8 +114,15 @@ def test_contents_name_all_sections_tables_and_figures_in_order(outline, report)
 
 
 def test_landmarks_and_headings(outline):
-    assert [len(outline.all(tag)) for tag in ("header", "nav", "main", "h1")] == [1, 1, 1, 1]
-    levels = [int(e["tag"][1]) for e in outline.elements if re.fullmatch("h[1-6]", e["tag"])]
+    assert [len(outline.all(tag)) for tag in ("header", "nav", "main", "h1")] == [
+        1,
+        1,
+        1,
+        1,
+    ]
+    levels = [
+        int(e["tag"][1]) for e in outline.elements if re.fullmatch("h[1-6]", e["tag"])
+    ]
     assert levels[0] == 1
     assert all(b <= a + 1 for a, b in pairwise(levels))
     assert outline.all("html")[0]["attrs"]["lang"] == "en"
@@ -128,7 +152,14 @@ def test_nothing_comes_from_elsewhere_or_goes_there(page, outline):
     assert not re.findall(r"(?:https?:)?//[a-z]+\.[a-z]+", page, re.IGNORECASE)
     for element in outline.elements:
         assert "src" not in element["attrs"]
-        assert element["tag"] not in {"link", "iframe", "object", "embed", "base", "form"}
+        assert element["tag"] not in {
+            "link",
+            "iframe",
+            "object",
+            "embed",
+            "base",
+            "form",
+        }
     style = "".join(element["text"] for element in outline.all("style"))
     assert "url(" not in style
     assert "@import" not in style
@@ -137,7 +168,9 @@ def test_nothing_comes_from_elsewhere_or_goes_there(page, outline):
 
 
 def test_pictures_take_their_colours_from_the_page(outline):
-    shapes = [e for e in outline.elements if any(one["tag"] == "svg" for one in e["inside"])]
+    shapes = [
+        e for e in outline.elements if any(one["tag"] == "svg" for one in e["inside"])
+    ]
     styles = " ".join(e["attrs"].get("style", "") for e in shapes)
     assert "var(--series-0)" in styles
     assert not re.findall("#[0-9a-fA-F]{3,6}", styles)
@@ -186,13 +219,18 @@ def test_listing_with_a_column_twice():
     assert [c.values for c in columns(Listing("l", "L", "C", frame))] == [["1"], ["2"]]
 
 
-# Above 1.7e308 what is shown, rounded to two digits, is more than a float can be read back to.
+# Above 1.7e308 what is shown, rounded to two digits, is more than a float can be read
+# back to.
 @given(st.floats(-1.7e308, 1.7e308), st.integers(0, 6))
 def test_a_shown_number_is_near_the_number(value, digits):
     text = number(value, digits).replace("−", "-")
-    plain = text.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")).replace("×10", "e")
+    plain = text.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")).replace(
+        "×10", "e"
+    )
     shown = float(plain)
-    assert abs(shown - value) <= max(0.5 * 10.0**-digits * (abs(value) < 1e6), 0.051 * abs(value))
+    assert abs(shown - value) <= max(
+        0.5 * 10.0**-digits * (abs(value) < 1e6), 0.051 * abs(value)
+    )
     assert (shown == 0) == (value == 0)
 
 
@@ -216,7 +254,9 @@ def test_code_and_paragraphs_in_notes():
 
 def test_pictures_cannot_be_left():
     label = "</svg></script><!--\u2028 & 'x'"
-    figure = Figure("f", "T", "C", [Panel("", label, "y", [Series(label, [1, 2], [3, np.nan])])])
+    figure = Figure(
+        "f", "T", "C", [Panel("", label, "y", [Series(label, [1, 2], [3, np.nan])])]
+    )
     outline = Outline(render(one(figure)))
     assert outline.open == []
     (point,) = outline.all("circle", r="7")
@@ -242,7 +282,10 @@ def test_same_report_same_page(report, page, tmp_path):
     )
     code += "import sys; sys.stdout.buffer.write(render(r()).encode())"
     outcome = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, cwd=Path(__file__).parent
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        cwd=Path(__file__).parent,
     )
     assert outcome.stdout == page.encode()
 
@@ -285,12 +328,16 @@ def test_readings_are_rounded_and_end_where_the_interval_does():
 
 def test_long_series_keep_a_few_hundred_readings():
     series = Series("a", range(5000), np.sin(np.arange(5000)))
-    assert len(readings(render(one(Figure("f", "T", "C", [Panel("", "", "", [series])]))))) == 200
+    assert (
+        len(readings(render(one(Figure("f", "T", "C", [Panel("", "", "", [series])])))))
+        == 200
+    )
 
 
 def test_a_label_has_the_same_colour_in_all_panels():
     panels = [
-        Panel("", "", "", [Series(x, [0, 1], [0, 1]) for x in labels]) for labels in ("ab", "bc")
+        Panel("", "", "", [Series(x, [0, 1], [0, 1]) for x in labels])
+        for labels in ("ab", "bc")
     ]
     drawn = Outline(render(one(Figure("f", "T", "C", panels))))
     strokes = {}
@@ -313,12 +360,16 @@ def test_ticks_are_round_and_within_the_axis(low, width, about):
         step = np.diff(ticks).mean()
         assert np.diff(ticks) == pytest.approx(step, rel=1e-6, abs=slack)
         digits = step / 10.0 ** np.floor(np.log10(step) + 1e-9)
-        assert min(abs(digits - one) for one in (1, 2, 2.5, 5, 10)) < 1e-3 + slack / step
+        assert (
+            min(abs(digits - one) for one in (1, 2, 2.5, 5, 10)) < 1e-3 + slack / step
+        )
 
 
 def luminance(colour):
     channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 

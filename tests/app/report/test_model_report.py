@@ -40,7 +40,12 @@ NASTY = "</script><img src=x onerror=alert(1)> `$x$` %{x} 基因"
 
 def make_table(n=160, d=12, r=0.3, mu=0.9, seed=0, **extra):
     X, y = make_outbreak(n=n, d=d, k=3, mu=mu, r=r, random_state=seed)
-    fields = {"target": "state", "negative": "well", "positive": "ill", "source": "t.csv"}
+    fields = {
+        "target": "state",
+        "negative": "well",
+        "positive": "ill",
+        "source": "t.csv",
+    }
     names = tuple(f"gene {j}" for j in range(d))
     return of_numbers(X, names, (y > 0).astype(np.int64), **{**fields, **extra})
 
@@ -79,7 +84,12 @@ def fixed_report(fixed):
 
 
 def element(report, name):
-    found = [e for s in report.sections for e in s.elements if getattr(e, "name", None) == name]
+    found = [
+        e
+        for s in report.sections
+        for e in s.elements
+        if getattr(e, "name", None) == name
+    ]
     return found[0] if found else None
 
 
@@ -92,7 +102,7 @@ def words(report):
     return "\n".join(parts)
 
 
-# ------------------------------------------------------------------------------------- the numbers
+# -------------------------------------------------------------------------- the numbers
 
 
 @pytest.mark.slow
@@ -122,7 +132,9 @@ def test_the_list_has_everything_about_each_column(fixed, fixed_report):
     assert shown["Coefficient"].tolist() == fixed.columns["coefficient"].tolist()
     assert shown["Odds ratio"].tolist() == np.exp(fixed.columns["coefficient"]).tolist()
     positive = fixed.table.y == 1
-    for name, area, spread in zip(shown["Column"], shown["AUC alone"], shown["SD"], strict=True):
+    for name, area, spread in zip(
+        shown["Column"], shown["AUC alone"], shown["SD"], strict=True
+    ):
         values = fixed.table.X[name]
         deviation = values.std(ddof=0)
         assert spread == pytest.approx(deviation)
@@ -134,7 +146,10 @@ def test_the_list_has_everything_about_each_column(fixed, fixed_report):
 def test_odds_ratios_have_the_intervals_of_the_bootstrap(fixed, fixed_report):
     """Against samples drawn as rows, not as weights: folds then have the same row twice."""
     listing = element(fixed_report, "short-list")
-    assert "The odds ratios have no usual CIs: the same rows chose the columns" in listing.caption
+    assert (
+        "The odds ratios have no usual CIs: the same rows chose the columns"
+        in listing.caption
+    )
     shown = [
         [float(number) for number in re.findall(r"[0-9.e+-]+", text)]
         for text in listing.frame["Odds ratio, 25th to 75th percentile"]
@@ -147,7 +162,11 @@ def test_odds_ratios_have_the_intervals_of_the_bootstrap(fixed, fixed_report):
     def ratios(model):
         found = []
         for j in places:
-            low, high = model.encodings_[j].effect(quartiles[:, j]) if model.coef_[0][j] else (0, 0)
+            low, high = (
+                model.encodings_[j].effect(quartiles[:, j])
+                if model.coef_[0][j]
+                else (0, 0)
+            )
             found.append(np.exp(high - low))
         return found
 
@@ -159,7 +178,9 @@ def test_odds_ratios_have_the_intervals_of_the_bootstrap(fixed, fixed_report):
         drawn.append(ratios(fit_table(part, settings).model))
     expected = np.quantile(drawn, [0.025, 0.975], axis=0).T
     own = ratios(fixed.model)
-    for (middle, low, high), (least, most), ratio in zip(shown, expected, own, strict=True):
+    for (middle, low, high), (least, most), ratio in zip(
+        shown, expected, own, strict=True
+    ):
         assert low < ratio < high
         assert middle == pytest.approx(ratio, rel=0.01)
         assert np.log(high / low) == pytest.approx(np.log(most / least), rel=0.5)
@@ -178,21 +199,26 @@ def test_a_column_that_samples_do_not_choose_adds_nothing():
 def test_text_counts_as_one_column_against_a_level_that_is_named(tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(240) % 2
-    ward = np.where(rng.random(240) < 0.7, np.array(["a", "b"])[y], rng.choice(["c", "d"], 240))
+    ward = np.where(
+        rng.random(240) < 0.7, np.array(["a", "b"])[y], rng.choice(["c", "d"], 240)
+    )
     frame = pd.DataFrame({"ward": ward, "x": rng.normal(size=240) + y, "ill": y})
     frame.to_csv(tmp_path / "t.csv", index=False)
     page = report(tmp_path / "t.csv", target="ill", k=2, alpha=1.0, stability_pairs=0)
     built = build_model_report(evaluate(page.fit))
     listed = element(built, "short-list").frame.set_index("Column")
     against = max("abcd", key=ward.tolist().count)
-    assert listed["Counts as"].to_dict() == {"ward": f"levels, against {against}", "x": "line"}
+    assert listed["Counts as"].to_dict() == {
+        "ward": f"levels, against {against}",
+        "x": "line",
+    }
     panel = element(built, "effects").panels[listed.index.get_loc("ward")]
     assert panel.title == "ward"
     assert list(panel.x_names) == ["a", "b", "c", "d"]
     effects = panel.series[0].y
-    assert [name for name, effect in zip(panel.x_names, effects, strict=True) if effect == 0] == [
-        max("abcd", key=ward.tolist().count)
-    ]
+    assert [
+        name for name, effect in zip(panel.x_names, effects, strict=True) if effect == 0
+    ] == [max("abcd", key=ward.tolist().count)]
     folds = element(built, "folds").frame
     assert folds["Columns"].tolist() == [2] * 5 == folds["On the list"].tolist()
     assert folds["Columns chosen"].tolist() == ["ward, x"] * 5
@@ -202,16 +228,23 @@ def test_text_counts_as_one_column_against_a_level_that_is_named(tmp_path):
 
 def test_what_readers_seldom_need_is_folded(fixed_report):
     page = render(fixed_report)
-    for title in ("SQL", "Correlations among the chosen columns", "TRIPOD+AI, for you to write"):
+    for title in (
+        "SQL",
+        "Correlations among the chosen columns",
+        "TRIPOD+AI, for you to write",
+    ):
         assert f"<details><summary>{title}</summary>" in page
     assert (
-        "for you to write" not in element(fixed_report, "checklist").frame["What is known"].tolist()
+        "for you to write"
+        not in element(fixed_report, "checklist").frame["What is known"].tolist()
     )
 
 
 def test_a_score_by_hand_from_what_the_page_shows(fixed, fixed_report):
     listing = element(fixed_report, "short-list")
-    intercept = float(re.search(r"Score = (\S+) \+", listing.caption).group(1).replace("−", "-"))
+    intercept = float(
+        re.search(r"Score = (\S+) \+", listing.caption).group(1).replace("−", "-")
+    )
     shown = {column.name: column.values for column in columns(listing)}
     places = [int(name.split()[1]) for name in shown["Column"]]
     coefficients = [float(text.replace("−", "-")) for text in shown["Coefficient"]]
@@ -242,10 +275,15 @@ def test_the_auc_and_its_optimism(tuned, tuned_report):
 
 def test_operating_points_are_those_of_the_summary(tuned, tuned_report):
     frame = element(tuned_report, "operating-points").frame
-    assert frame["Risk above"].tolist() == [percent(one.risk) for one in tuned.operating_points]
+    assert frame["Risk above"].tolist() == [
+        percent(one.risk) for one in tuned.operating_points
+    ]
     for text, one in zip(frame["Sensitivity, %"], tuned.operating_points, strict=True):
         rate = one.sensitivity
-        assert text == f"{100 * rate.value:.0f} ({100 * rate.low:.0f}–{100 * rate.high:.0f})"
+        assert (
+            text
+            == f"{100 * rate.value:.0f} ({100 * rate.low:.0f}–{100 * rate.high:.0f})"
+        )
 
 
 def test_the_folds_show_what_each_chose(tuned, tuned_report):
@@ -254,7 +292,10 @@ def test_the_folds_show_what_each_chose(tuned, tuned_report):
     assert frame["Rows"].sum() == 160
     assert frame["Positive"].sum() == tuned.table.y.sum()
     for size, names, chosen in zip(
-        frame["Columns"], frame["Columns chosen"], tuned.nested.fold_columns, strict=True
+        frame["Columns"],
+        frame["Columns chosen"],
+        tuned.nested.fold_columns,
+        strict=True,
     ):
         assert names.split(", ") == [f"gene {j}" for j in chosen]
         assert size == chosen.size
@@ -268,7 +309,9 @@ def test_baselines_are_judged_on_the_same_folds(fixed, fixed_report):
     scores = np.empty(table.y.size)
     for fold in range(5):
         train, test = folds != fold, folds == fold
-        model = SparseAUCClassifier(k=1).fit(table.X.iloc[np.flatnonzero(train)], table.y[train])
+        model = SparseAUCClassifier(k=1).fit(
+            table.X.iloc[np.flatnonzero(train)], table.y[train]
+        )
         fitted = model.decision_function(table.X[train])
         high, low = (fitted[table.y[train] == label].mean() for label in (1, 0))
         score = model.decision_function(table.X[test])
@@ -292,7 +335,9 @@ def test_every_column_by_class_and_correlations(fixed, fixed_report):
             assert sum(series.y) == pytest.approx(100)
     table = element(report, "correlations").frame.drop(columns="Column").to_numpy()
     places = [int(name.split()[1]) for name in fixed.columns["column"]]
-    np.testing.assert_allclose(table, np.corrcoef(fixed.table.X.to_numpy()[:, places].T))
+    np.testing.assert_allclose(
+        table, np.corrcoef(fixed.table.X.to_numpy()[:, places].T)
+    )
 
 
 @pytest.mark.slow
@@ -300,7 +345,9 @@ def test_columns_of_few_values_are_bars():
     table = make_table()
     X = table.X.to_numpy(copy=True)
     X[:, 0] = np.where(X[:, 0] > 0, 2.0, -1.0)
-    summary = fit_table(with_numbers(table, X), FitSettings(k=12, alpha=1.0, stability_pairs=0))
+    summary = fit_table(
+        with_numbers(table, X), FitSettings(k=12, alpha=1.0, stability_pairs=0)
+    )
     panels = {
         panel.title: panel
         for panel in element(build_model_report(evaluate(summary)), "by-class").panels
@@ -319,7 +366,10 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     assert list(display.mean) == [row["auc"] for row in rows]
     assert list(display.error) == [row["standard_error"] for row in rows]
     at = int(np.argmax([row["auc"] for row in rows]))
-    splits = [classifier.cv_results_[f"split{i}_test_score"] for i in range(classifier.n_splits_)]
+    splits = [
+        classifier.cv_results_[f"split{i}_test_score"]
+        for i in range(classifier.n_splits_)
+    ]
     top = int(np.argmax(np.mean(splits, axis=0)))
     error = fold_standard_error(np.array(splits)[:, top], classifier.n_repeats_)
     assert rows[at]["standard_error"] == error
@@ -331,7 +381,9 @@ def test_one_number_for_one_thing(tuned, tuned_report):
     assert (list(line.x), list(line.y)) == (list(display.ks), list(display.mean))
     assert best.label == display.points_["best"].get_label()
     assert chosen.label == f"chosen: k = {display.chosen}"
-    scores = np.asarray(tuned.out_of_fold_scores, np.float64)  # thresholds that predict takes
+    scores = np.asarray(
+        tuned.out_of_fold_scores, np.float64
+    )  # thresholds that predict takes
     wide = nested.interval.low, nested.interval.high
     roc = ROCBandDisplay.from_predictions(tuned.table.y, scores, interval=wide)
     fpr, low, high = roc_band(scores, tuned.table.y == 1)
@@ -391,7 +443,9 @@ def test_how_to_use_it(fixed, fixed_report):
 def test_what_was_not_done_is_not_shown(fixed_report):
     report = fixed_report
     assert element(report, "auc-by-k") is None
-    quick = fit_table(make_table(), FitSettings(k=3, alpha=1.0, folds=0, stability_pairs=0))
+    quick = fit_table(
+        make_table(), FitSettings(k=3, alpha=1.0, folds=0, stability_pairs=0)
+    )
     report = build_model_report(evaluate(quick))
     assert [s.name for s in report.sections] == [
         "reliance",
@@ -402,7 +456,9 @@ def test_what_was_not_done_is_not_shown(fixed_report):
         "references",
         "reporting",
     ]
-    figures = [e.name for s in report.sections for e in s.elements if isinstance(e, Figure)]
+    figures = [
+        e.name for s in report.sections for e in s.elements if isinstance(e, Figure)
+    ]
     assert figures == ["effects", "by-class"]
     assert "optimistic" in report.lead
     assert "AUC on training rows (optimistic)" in report.glance
@@ -410,7 +466,7 @@ def test_what_was_not_done_is_not_shown(fixed_report):
     assert "Selection frequency, %" not in element(report, "short-list").frame
 
 
-# --------------------------------------------------------------------------------------- the words
+# ---------------------------------------------------------------------------- the words
 
 
 def test_what_was_done_in_plain_words(tuned, tuned_report):
@@ -438,21 +494,36 @@ def test_missing_values_are_told():
     X[:3, 1] = np.nan
     missing = {"gene 0": 60, "gene 1": 3}
     table = with_numbers(
-        make_table(), X, missing=missing, imputation="median", notes=("a thing was done",)
+        make_table(),
+        X,
+        missing=missing,
+        imputation="median",
+        notes=("a thing was done",),
     )
     summary = fit_table(table, FitSettings(k=12, alpha=1.0, stability_pairs=0))
     report = build_model_report(evaluate(summary))
     text = words(report)
-    assert "63 values were missing, in 2 columns: gene 0 (60), gene 1 (3). Missing " in text
-    assert "numbers count as the median of the training rows, separately in each outer" in text
+    assert (
+        "63 values were missing, in 2 columns: gene 0 (60), gene 1 (3). Missing "
+        in text
+    )
+    assert (
+        "numbers count as the median of the training rows, separately in each outer"
+        in text
+    )
     assert "Notes on the data: A thing was done." in text
     assert "many missing values, which were imputed: 'gene 0' (38 %)" in text
-    assert element(report, "short-list").frame.set_index("Column")["Missing, %"]["gene 0"] == 37.5
+    assert (
+        element(report, "short-list").frame.set_index("Column")["Missing, %"]["gene 0"]
+        == 37.5
+    )
 
 
 @pytest.mark.slow
 def test_nothing_to_be_cautious_about():
-    summary = fit_table(make_table(n=400, mu=1.2), FitSettings(k=3, alpha=1.0, stability_pairs=5))
+    summary = fit_table(
+        make_table(n=400, mu=1.2), FitSettings(k=3, alpha=1.0, stability_pairs=5)
+    )
     assert summary.cautions == []
     evaluation = evaluate(summary)
     assert evaluation.size.rows <= 400
@@ -469,12 +540,16 @@ def test_simpler_and_better_methods_are_cautions(extra):
     X[:, 0] += 1.2 * y
     names = [f"gene {j}" for j in range(30)]
     table = of_numbers(X, names, y, "state", "well", "ill")
-    evaluation = evaluate(fit_table(table, FitSettings(k=2, alpha=1e-3, stability_pairs=0)))
+    evaluation = evaluate(
+        fit_table(table, FitSettings(k=2, alpha=1e-3, stability_pairs=0))
+    )
     (note,) = build_model_report(evaluation).sections[0].elements
     single = evaluation.baselines.results[1]
     assert ("better than the best single column" in note.text) == (single.lead[1] <= 0)
     assert ("L1 logistic regression with" in note.text) == (extra > 0)
-    assert ("by the criteria of Riley et al." in note.text) == (evaluation.size.rows > 120)
+    assert ("by the criteria of Riley et al." in note.text) == (
+        evaluation.size.rows > 120
+    )
 
 
 @pytest.mark.slow
@@ -497,10 +572,12 @@ def test_replacements_and_other_lists(fixed, fixed_report):
     X, names = table.X.to_numpy(), list(table.names)
     shown = element(fixed_report, "replacements").frame
     assert len(shown) == 9
-    # On the rows of the table and the outer folds; tests/selection/test_replacements.py has the
-    # naive version of these numbers.
+    # On the rows of the table and the outer folds; tests/selection/test_replacements.py
+    # has the naive version of these numbers.
     model = SparseAUCClassifier(k=3, alpha=1.0).fit(X, table.y)
-    assert {names[j] for j in model.get_support(indices=True)} == set(fixed.columns["column"])
+    assert {names[j] for j in model.get_support(indices=True)} == set(
+        fixed.columns["column"]
+    )
     splits = [(np.flatnonzero(fixed.nested.folds != j), np.flatnonzero(fixed.nested.folds == j))
               for j in range(5)]  # fmt: skip
     found = replacements(model, X, table.y, n_best=3, cv=splits)
@@ -510,7 +587,9 @@ def test_replacements_and_other_lists(fixed, fixed_report):
     for row in shown.to_dict("records"):
         told = found.loc[(row["Column"], row["Replacement"])]
         shown_ = [row["AUC"], row["Change"], row["95 % CI from"], row["to"]]
-        assert shown_ == pytest.approx(told[["auc", "auc_change", "low", "high"]].tolist())
+        assert shown_ == pytest.approx(
+            told[["auc", "auc_change", "low", "high"]].tolist()
+        )
 
     def loss(columns):
         Z = X[:, columns]
@@ -521,7 +600,9 @@ def test_replacements_and_other_lists(fixed, fixed_report):
 
     losses = {names_: loss(list(names_)) for names_ in combinations(range(12), 3)}
     least = min(losses.values())
-    near = {places for places, value in losses.items() if 1 - value >= 0.98 * (1 - least)}
+    near = {
+        places for places, value in losses.items() if 1 - value >= 0.98 * (1 - least)
+    }
     found = find_alternatives(fixed).near_equal
     assert found.complete
     assert {tuple(names.index(name) for name in one) for one in found.lists} == near
@@ -540,10 +621,14 @@ def test_other_lists_are_named_by_what_differs():
     own = set(summary.columns["column"])
     assert len(shown) == min(10, len(found.near_equal.lists)) > 2
     assert shown["Without"][0] == shown["Instead"][0] == "–"
-    for row, names in zip(shown.to_dict("records")[1:], found.lists["columns"][1:], strict=True):
+    for row, names in zip(
+        shown.to_dict("records")[1:], found.lists["columns"][1:], strict=True
+    ):
         without, instead = (set(row[key].split(", ")) for key in ("Without", "Instead"))
         assert own - without | instead == set(names)
-    assert f"Exactly {len(found.near_equal.lists)} lists of this length" in words(report)
+    assert f"Exactly {len(found.near_equal.lists)} lists of this length" in words(
+        report
+    )
     np.testing.assert_allclose(shown["Gain"].max(), 100)
     assert shown["Gain"].min() >= 98 - 1e-6
 
@@ -558,7 +643,9 @@ def test_text_is_replaced_as_a_whole():
     assert "ward" in set(summary.columns["column"])
     found = find_alternatives(summary).replacements
     assert found.groupby("column").size().tolist() == [3, 3, 3]
-    assert set(found["replacement"]) <= set(table.names) - set(summary.columns["column"])
+    assert set(found["replacement"]) <= set(table.names) - set(
+        summary.columns["column"]
+    )
 
 
 @pytest.mark.slow
@@ -594,12 +681,17 @@ def test_a_column_against_its_own_direction():
     rng = np.random.default_rng(0)
     y = (np.arange(300) % 2).astype(np.int64)
     noise = rng.normal(size=300)
-    X = np.c_[y + noise, noise + 0.2 * y + 0.05 * rng.normal(size=300), rng.normal(size=300)]
+    X = np.c_[
+        y + noise, noise + 0.2 * y + 0.05 * rng.normal(size=300), rng.normal(size=300)
+    ]
     table = of_numbers(X, ["signal", "helper", "other"], y, "state", "well", "ill")
     report = build_model_report(
         evaluate(fit_table(table, FitSettings(k=2, alpha=0.01, stability_pairs=2)))
     )
-    assert "single-column association for 'helper'" in element(report, "short-list").caption
+    assert (
+        "single-column association for 'helper'"
+        in element(report, "short-list").caption
+    )
 
 
 @pytest.mark.slow
@@ -621,7 +713,7 @@ def test_same_summary_same_page(fixed, fixed_report):
     assert render(build_model_report(evaluate(fixed))) == render(fixed_report)
 
 
-# ------------------------------------------------------------------------------------ in a browser
+# ------------------------------------------------------------------------- in a browser
 
 
 def ten_positives():
@@ -653,7 +745,9 @@ def groups_without_stability():
 )
 def test_page_in_a_browser(make, figures, says, request, open_page, tmp_path):
     report = (
-        build_model_report(evaluate(make())) if callable(make) else request.getfixturevalue(make)
+        build_model_report(evaluate(make()))
+        if callable(make)
+        else request.getfixturevalue(make)
     )
     shown = [e for s in report.sections for e in s.elements]
     assert sum(isinstance(e, Figure) for e in shown) == figures
@@ -667,4 +761,6 @@ def test_page_in_a_browser(make, figures, says, request, open_page, tmp_path):
         page = open_page(path, width=width).page
         cell = page.locator("#short-list tbody tr:first-child td").first.bounding_box()
         box = page.locator("#short-list .scroll").bounding_box()
-        assert cell["x"] + cell["width"] <= box["x"] + box["width"] + 1  # the coefficient
+        assert (
+            cell["x"] + cell["width"] <= box["x"] + box["width"] + 1
+        )  # the coefficient

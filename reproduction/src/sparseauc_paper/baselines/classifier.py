@@ -23,13 +23,14 @@ from ..objective import AUCObjective
 from ..thresholding import Solver
 
 
-# Fields of a dataclass, so that a parameter which several classifiers have is written once.
+# Fields of a dataclass, so that a parameter which several classifiers have is written
+# once.
 @dataclass(kw_only=True, eq=False, repr=False)
 class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
     """A linear classifier fitted in epochs, with the parameters named here and a ``_begin``.
 
-    ``classes_[1]`` is the positive class. The threshold of 0 is midway between the class means of
-    the score.
+    ``classes_[1]`` is the positive class. The threshold of 0 is midway between the
+    class means of the score.
     """
 
     step_size: float | Literal["auto"] = "auto"
@@ -75,12 +76,17 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
         start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         if start is not None and start.size != X.shape[1]:
-            raise ValueError(f"the previous fit had {start.size} columns, X has {X.shape[1]}")
+            raise ValueError(
+                f"the previous fit had {start.size} columns, X has {X.shape[1]}"
+            )
         check_classification_targets(y)
         self.classes_ = _two_classes(y)
         objective = AUCObjective(X, y == self.classes_[1])
-        # Two are drawn, as by SHTAUCClassifier, so that the same seed gives the same blocks.
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=2)
+        # Two are drawn, as by SHTAUCClassifier, so that the same seed gives the same
+        # blocks.
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=2
+        )
         solver = self._begin(objective, np.random.default_rng(seeds[1]), start)
         self.history_: dict[str, list[float]] = {}
         after = solver.coef.copy()
@@ -96,7 +102,9 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
                 )
             if self.record_history or self.verbose:
                 self._record(objective, after, solver.step)
-            if not undone and np.linalg.norm(after - before) < self.tol * np.linalg.norm(before):
+            if not undone and np.linalg.norm(
+                after - before
+            ) < self.tol * np.linalg.norm(before):
                 break
         return self._set_fitted(objective, solver)
 
@@ -168,10 +176,16 @@ class RowSolver(Solver):
     def __init__(
         self, objective: AUCObjective, orders: Iterator[Indices], step_size: float
     ) -> None:
-        self.X, self.positive, self._orders = objective.table, objective.positive, orders
+        self.X, self.positive, self._orders = (
+            objective.table,
+            objective.positive,
+            orders,
+        )
         self.step_size = float(step_size)
         self.w = np.zeros(objective.n_features)
-        self.total = np.zeros_like(self.w)  # the sum of iterates whose mean is the answer
+        self.total = np.zeros_like(
+            self.w
+        )  # the sum of iterates whose mean is the answer
         self.t = 0
 
     @property
@@ -191,7 +205,9 @@ class RowSolver(Solver):
 
 def row_norms(X: Array) -> Array:
     """Euclidean norm of every row."""
-    unit = np.abs(X).max() or 1.0  # in units of the largest entry, squares stay in range
+    unit = (
+        np.abs(X).max() or 1.0
+    )  # in units of the largest entry, squares stay in range
     norms: Array = np.linalg.norm(X / unit, axis=1) * unit
     return norms
 

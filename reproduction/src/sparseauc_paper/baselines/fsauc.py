@@ -11,15 +11,16 @@ as the saddle point of SOLAM in v = (w, a, b) and α, in stages of equal length:
     for each of max(1, ⌊½ log₂(2T/log₂T)⌋ − 1) stages:
         v = v̄, α = ᾱ
         for each row x of the stage:
-            descend in v and ascend in α by η along half the gradient, with the running share p
-            project:  ‖w‖₁ ≤ R, |a| ≤ Rκ, |b| ≤ Rκ, |α| ≤ 2Rκ;  then ‖v − v̄‖₂ ≤ ρ, |α − ᾱ| ≤ D
-        v̄ = mean of the stage's v;  ᾱ = w̄·(x̄₋ − x̄₊) with the means of the rows taken so far
-        halve ρ;  set D and η for the next stage
+            descend in v and ascend in α by η along half the gradient, with the running
+            share p project:  ‖w‖₁ ≤ R, |a| ≤ Rκ, |b| ≤ Rκ, |α| ≤ 2Rκ;  then ‖v − v̄‖₂ ≤
+            ρ, |α − ᾱ| ≤ D
+        v̄ = mean of the stage's v;  ᾱ = w̄·(x̄₋ − x̄₊) with the means of the rows taken
+        so far halve ρ;  set D and η for the next stage
     Output:   w̄ of the last stage
 
-Use it as the convex baseline with a constraint on ‖w‖₁. The answer is a mean of iterates and thus
-seldom sparse. A step costs some five sweeps over the columns, and as many more as the L1 projection
-takes.
+Use it as the convex baseline with a constraint on ‖w‖₁. The answer is a mean of
+iterates and thus seldom sparse. A step costs some five sweeps over the columns, and as
+many more as the L1 projection takes.
 """
 
 import math
@@ -36,7 +37,8 @@ from ..thresholding import Solver
 from .classifier import RowSolver
 from .solam import SOLAMClassifier, clip, saddle_point_step
 
-# The bounds of a stage hold with probability 1 − δ for δ = 0.1; ln(12/δ) is all that is used of it.
+# The bounds of a stage hold with probability 1 − δ for δ = 0.1; ln(12/δ) is all that is
+# used of it.
 _LOG = math.log(12 / 0.1)
 _DEVIATIONS = 2 + math.sqrt(2 * _LOG)
 # Stands for a bound that a stage too short cannot give.
@@ -71,17 +73,32 @@ class FSAUCBounds(NamedTuple):
         if assured > 0:
             spread = self.max_norm * (1 + 2 * self.max_norm) * _DEVIATIONS
             dual_radius = 2 * math.sqrt(2) * self.max_norm * ball
-            dual_radius += 4 * math.sqrt(2) * spread * self.l1_bound / math.sqrt(assured)
+            dual_radius += (
+                4 * math.sqrt(2) * spread * self.l1_bound / math.sqrt(assured)
+            )
             root_beta = math.hypot(
                 1.0, math.sqrt(8) * self.max_norm, math.sqrt(32 * n / assured) * spread
             )
         step = min(root_beta / self.root_beta * self.step / 2, self.step)
-        return self._replace(radius=ball, dual_radius=dual_radius, step=step, root_beta=root_beta)
+        return self._replace(
+            radius=ball, dual_radius=dual_radius, step=step, root_beta=root_beta
+        )
 
 
 @reordering_kernel
 def _take_steps(  # type: ignore[no-untyped-def]
-    X, positive, rows, bounds, t, centre, centre_point, w, point, total, point_total, guess
+    X,
+    positive,
+    rows,
+    bounds,
+    t,
+    centre,
+    centre_point,
+    w,
+    point,
+    total,
+    point_total,
+    guess,
 ):
     """Take FSAUC's step on each row of one stage, the first of which is step t + 1.
 
@@ -107,7 +124,11 @@ def _take_steps(  # type: ignore[no-untyped-def]
         threshold = 0.0
         if norm > radius:
             threshold = guess = l1_ball_threshold(w, radius, guess)
-        a, b, alpha = clip(a, 0.0, limit), clip(b, 0.0, limit), clip(alpha, 0.0, 2.0 * limit)
+        a, b, alpha = (
+            clip(a, 0.0, limit),
+            clip(b, 0.0, limit),
+            clip(alpha, 0.0, 2.0 * limit),
+        )
         square = (a - a1) ** 2 + (b - b1) ** 2
         for j in range(w.size):
             w[j] -= min(max(w[j], -threshold), threshold)
@@ -212,16 +233,17 @@ class FSAUC(RowSolver):
 class FSAUCClassifier(SOLAMClassifier):
     """Rank positives above negatives online, in stages of shrinking steps, with ‖w‖₁ ≤ radius.
 
-    Minimises p(1 − p)·F(w), F the squared pairwise loss and p the running share of positives, by
-    stochastic primal-dual steps within balls that shrink from stage to stage; returns the mean of
-    the last stage's iterates.
+    Minimises p(1 − p)·F(w), F the squared pairwise loss and p the running share of
+    positives, by stochastic primal-dual steps within balls that shrink from stage to
+    stage; returns the mean of the last stage's iterates.
 
     Parameters
     ----------
     radius : float, default=1.0
         R, bound on the L1 norm of the coefficients.
     step_size : float or "auto", default="auto"
-        η of the first stage. ``"auto"`` is one over the mean squared length of the rows.
+        η of the first stage. ``"auto"`` is one over the mean squared length of the
+        rows.
     max_norm, zero_threshold, max_epochs, tol, shuffle
         As for :class:`SOLAMClassifier`.
     warm_start, record_history, random_state, verbose
@@ -229,13 +251,14 @@ class FSAUCClassifier(SOLAMClassifier):
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_, feature_names_in_
+    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_,
+    feature_names_in_
         As for :class:`SPAMClassifier`.
 
     References
     ----------
-    M. Liu, X. Zhang, Z. Chen, X. Wang and T. Yang, "Fast stochastic AUC maximization with
-    O(1/n)-convergence rate", ICML 2018.
+    M. Liu, X. Zhang, Z. Chen, X. Wang and T. Yang, "Fast stochastic AUC maximization
+    with O(1/n)-convergence rate", ICML 2018.
     """
 
     def _begin(

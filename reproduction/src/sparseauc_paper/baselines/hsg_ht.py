@@ -1,9 +1,10 @@
 """HSG-HT: StoIHT with batches that grow.
 
-    minimise  1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²   subject to   ‖w‖₀ ≤ k
+    minimise  1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²   subject to   ‖w‖₀ ≤
+    k
 
-Small batches make quick progress at first, large ones remove the noise in the end: batch t holds
-⌊τ ζ^t⌋ rows (Zhou, Yuan and Feng, 2018). Use it as a baseline.
+Small batches make quick progress at first, large ones remove the noise in the end:
+batch t holds ⌊τ ζ^t⌋ rows (Zhou, Yuan and Feng, 2018). Use it as a baseline.
 """
 
 import math
@@ -27,8 +28,8 @@ def growing_batches(
 ) -> Indices:
     """Where batches of ⌊initial · growth^t⌋ rows start, t = first, first + 1, …, until n rows end.
 
-    Returns the starts and, last, the end. The last batch is cut at n. ``limit`` bounds the number
-    of batches, and with it rows are left out; n − 1 rows then count as all.
+    Returns the starts and, last, the end. The last batch is cut at n. ``limit`` bounds
+    the number of batches, and with it rows are left out; n − 1 rows then count as all.
     """
     starts = [0]
     t = first
@@ -42,10 +43,14 @@ def growing_batches(
     return np.array(starts)
 
 
-def batches_of_epochs(n: int, initial: float, growth: float, *, restart: bool) -> Iterator[Indices]:
+def batches_of_epochs(
+    n: int, initial: float, growth: float, *, restart: bool
+) -> Iterator[Indices]:
     """Where the batches of each epoch start, as in ``growing_batches``."""
     if restart:
-        limit = math.ceil(math.log((growth - 1) * n / initial + 1) / math.log(growth)) + 1
+        limit = (
+            math.ceil(math.log((growth - 1) * n / initial + 1) / math.log(growth)) + 1
+        )
         yield from repeat(growing_batches(n, initial, growth, 0, limit=limit))
     batches_so_far = 0
     while True:
@@ -75,8 +80,8 @@ def visit_growing_batches(
 class HSGHTClassifier(LogisticClassifier):
     """Classify with at most k columns: StoIHT with batches that grow from one row to all.
 
-    Minimises 1/n Σ log(1 + exp(−y_i(w·x_i + c))) + alpha/2 ‖w‖² subject to ‖w‖₀ ≤ k; batch t
-    holds ⌊τ ζ^t⌋ rows.
+    Minimises 1/n Σ log(1 + exp(−y_i(w·x_i + c))) + alpha/2 ‖w‖² subject to ‖w‖₀ ≤ k;
+    batch t holds ⌊τ ζ^t⌋ rows.
 
     Parameters
     ----------
@@ -87,8 +92,8 @@ class HSGHTClassifier(LogisticClassifier):
     growth : float, default=1.033
         ζ, factor from batch to batch.
     restart_batches : bool, default=False
-        Start again with the smallest batch in every epoch, as the program published with SHT-AUC
-        does.
+        Start again with the smallest batch in every epoch, as the program published
+        with SHT-AUC does.
     shuffle : bool, default=True
         Take the rows in a fresh random order every epoch; otherwise in the given order.
     max_epochs, tol, warm_start, record_history, random_state, verbose
@@ -101,8 +106,8 @@ class HSGHTClassifier(LogisticClassifier):
 
     References
     ----------
-    P. Zhou, X. Yuan and J. Feng, "Efficient stochastic gradient hard thresholding", Advances in
-    Neural Information Processing Systems, 2018.
+    P. Zhou, X. Yuan and J. Feng, "Efficient stochastic gradient hard thresholding",
+    Advances in Neural Information Processing Systems, 2018.
     """
 
     initial_batch_size: float = 1.0
@@ -115,7 +120,9 @@ class HSGHTClassifier(LogisticClassifier):
         "restart_batches": ["boolean"],
     }
 
-    def _visits(self, objective: AUCObjective, rng: np.random.Generator) -> Iterator[Visits]:
+    def _visits(
+        self, objective: AUCObjective, rng: np.random.Generator
+    ) -> Iterator[Visits]:
         return visit_growing_batches(
             objective.n_rows, self.initial_batch_size, self.growth, rng,
             restart=self.restart_batches, shuffle=self.shuffle,

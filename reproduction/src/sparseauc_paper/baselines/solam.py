@@ -9,8 +9,8 @@ as a saddle point in (w, a, b) and α. p(1 − p)·F(w) is the mean over rows of
     (1 − p)(w·x − a)² − 2(1 − p)(1 + α) w·x − p(1 − p)α²     on a positive row
     p(w·x − b)² + 2p(1 + α) w·x − p(1 − p)α²                 on a negative row
 
-at its minimum over a and b and its maximum over α, up to a constant. They are reached at a = w·x̄₊,
-b = w·x̄₋ and α = w·(x̄₋ − x̄₊), so the means need not be known.
+at its minimum over a and b and its maximum over α, up to a constant. They are reached
+at a = w·x̄₊, b = w·x̄₋ and α = w·(x̄₋ − x̄₊), so the means need not be known.
 
     Input:    R, ξ, κ = max ‖x‖₂;  w_j = R/√d, a = b = Rκ, α = 2Rκ
     for t = 1, 2, …:
@@ -19,8 +19,9 @@ b = w·x̄₋ and α = w·(x̄₋ − x̄₊), so the means need not be known.
         project:  ‖w‖₂ ≤ R,  |a| ≤ Rκ,  |b| ≤ Rκ,  |α| ≤ 2Rκ
     Output:   Σ γ_t w_{t−1} / Σ γ_t
 
-R must be at least the norm of the wanted w. It is also where w begins, so with much too large an R
-the method needs many rows. A step costs two or three sweeps over the columns. The answer is dense.
+R must be at least the norm of the wanted w. It is also where w begins, so with much too
+large an R the method needs many rows. A step costs two or three sweeps over the
+columns. The answer is dense.
 """
 
 import math
@@ -42,8 +43,9 @@ from .classifier import OnlineClassifier, RowSolver, row_norms
 def saddle_point_step(is_positive, p, score, step, a, b, alpha):  # type: ignore[no-untyped-def]
     """Descend in (w, a, b) and ascend in α along *half* the gradient at a row with this score.
 
-    FSAUC defines its gradient so; SOLAM's step γ along the whole gradient is the step 2γ here.
-    Returns the factor ``move`` of w ← w − move·x, and a, b and α before any projection.
+    FSAUC defines its gradient so; SOLAM's step γ along the whole gradient is the step
+    2γ here. Returns the factor ``move`` of w ← w − move·x, and a, b and α before any
+    projection.
     """
     if is_positive:
         share = 1.0 - p
@@ -139,8 +141,9 @@ class SOLAM(RowSolver):
 class SOLAMClassifier(OnlineClassifier):
     """Rank positives above negatives online, as a saddle point, with ‖w‖₂ ≤ radius.
 
-    Minimises p(1 − p)·F(w), F the squared pairwise loss and p the running share of positives, by
-    stochastic primal-dual steps; returns the weighted mean of the iterates.
+    Minimises p(1 − p)·F(w), F the squared pairwise loss and p the running share of
+    positives, by stochastic primal-dual steps; returns the weighted mean of the
+    iterates.
 
     Parameters
     ----------
@@ -149,14 +152,17 @@ class SOLAMClassifier(OnlineClassifier):
     step_size : float or "auto", default="auto"
         ξ in the steps ξ/√t. ``"auto"`` is one over the mean squared length of the rows.
     max_norm : float or "auto", default="auto"
-        κ, a bound on the norm of the rows, which bounds the auxiliary variables. ``"auto"`` is the
-        norm of the longest row. The programs published with SHT-AUC use 1, whatever the rows.
-    zero_threshold, max_epochs, tol, shuffle, warm_start, record_history, random_state, verbose
+        κ, a bound on the norm of the rows, which bounds the auxiliary variables.
+        ``"auto"`` is the norm of the longest row. The programs published with SHT-AUC
+        use 1, whatever the rows.
+    zero_threshold, max_epochs, tol, shuffle, warm_start, record_history, random_state,
+    verbose
         As for :class:`SPAMClassifier`.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_, feature_names_in_
+    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_,
+    feature_names_in_
         As for :class:`SPAMClassifier`.
 
     References

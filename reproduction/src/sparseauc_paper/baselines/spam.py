@@ -17,8 +17,8 @@
 The mean over rows of the gradient is r(1 − r)∇F, so the minimiser is that of
 F(w) + α‖w‖² + λ‖w‖₁ with α = β₂/(2r(1 − r)) and λ = β₁/(r(1 − r)).
 
-A step costs two sweeps over the columns. The mean of the iterates is not sparse even with L1, and
-the last iterate only after many epochs.
+A step costs two sweeps over the columns. The mean of the iterates is not sparse even
+with L1, and the last iterate only after many epochs.
 """
 
 import math
@@ -43,8 +43,8 @@ def _take_steps(X, positive, rows, means, ratio, xi, l1, l2, t, w, total):  # ty
         x = X[row]
         t += 1
         step = xi / math.sqrt(t)
-        # SPAM's 2(1 − r)(w·x − u) − 2(1 − r)(1 + v − u) with u = w·x̄₊ and v = w·x̄₋ is free of u,
-        # and what it has for a negative row is free of v.
+        # SPAM's 2(1 − r)(w·x − u) − 2(1 − r)(1 + v − u) with u = w·x̄₊ and v = w·x̄₋ is
+        # free of u, and what it has for a negative row is free of v.
         other = means[0] if positive[row] else means[1]
         margin = 0.0
         for j in range(w.size):
@@ -106,9 +106,10 @@ class SPAM(RowSolver):
 class SPAMClassifier(OnlineClassifier):
     """Rank positives above negatives by stochastic proximal steps, with an L1 or L2 penalty.
 
-    Minimises r(1 − r)·F(w) + β₁‖w‖₁ + β₂/2‖w‖², F the squared pairwise loss and r the share of
-    positives, with β₁ = alpha·l1_ratio and β₂ = alpha·(1 − l1_ratio), as scikit-learn's elastic net
-    has it; ``penalty="l1"`` is l1_ratio = 1 and ``penalty="l2"`` is l1_ratio = 0.
+    Minimises r(1 − r)·F(w) + β₁‖w‖₁ + β₂/2‖w‖², F the squared pairwise loss and r the
+    share of positives, with β₁ = alpha·l1_ratio and β₂ = alpha·(1 − l1_ratio), as
+    scikit-learn's elastic net has it; ``penalty="l1"`` is l1_ratio = 1 and
+    ``penalty="l2"`` is l1_ratio = 0.
 
     Parameters
     ----------
@@ -120,23 +121,26 @@ class SPAMClassifier(OnlineClassifier):
     step_size : float or "auto", default="auto"
         ξ in the steps ξ/√t. ``"auto"`` is one over the mean squared length of the rows.
     average : bool, default=True
-        Return the mean of the iterates, as the method's authors do; otherwise the last, as in the
-        comparison with SHT-AUC. A mean has no zeros: see ``zero_threshold``.
+        Return the mean of the iterates, as the method's authors do; otherwise the last,
+        as in the comparison with SHT-AUC. A mean has no zeros: see ``zero_threshold``.
     zero_threshold : float, default=0.0
         Coefficients of lesser magnitude are set to zero. The comparison used 0.001.
     max_epochs, tol, warm_start, record_history, random_state, verbose
         As for :class:`SHTAUCClassifier`.
     shuffle : bool, default=True
-        Visit the rows in a fresh random order every epoch; otherwise in the given order.
+        Visit the rows in a fresh random order every epoch; otherwise in the given
+        order.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_, feature_names_in_
+    coef_, intercept_, classes_, n_iter_, history_, objective_, n_features_in_,
+    feature_names_in_
         As for :class:`SHTAUCClassifier`; ``coef_`` may have any number of non-zeros.
 
     References
     ----------
-    M. Natole, Y. Ying and S. Lyu, "Stochastic proximal algorithms for AUC maximization", ICML 2018.
+    M. Natole, Y. Ying and S. Lyu, "Stochastic proximal algorithms for AUC
+    maximization", ICML 2018.
     """
 
     penalty: Literal["l1", "l2", "elasticnet"] = field(default="l1", kw_only=False)

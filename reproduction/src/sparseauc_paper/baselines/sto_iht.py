@@ -1,14 +1,16 @@
 """StoIHT: SHT-AUC's iteration with the logistic loss in place of the pairwise one.
 
-    minimise  1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²   subject to   ‖w‖₀ ≤ k
+    minimise  1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²   subject to   ‖w‖₀ ≤
+    k
 
     w_{t+1} = H_k(w_t − γ ∇f_{B_i}(w_t)),   i drawn from [m] at random
 
-The intercept c takes the same steps and is never thresholded (Nguyen, Needell and Woolf, 2017).
+The intercept c takes the same steps and is never thresholded (Nguyen, Needell and
+Woolf, 2017).
 
-Centre the columns on the training rows: the intercept starts at 0 and takes many steps to get to
-the log odds of the classes, and until then columns that are not centred are chosen by their means,
-which are noise. SHT-AUC has no intercept and needs no centring.
+Centre the columns on the training rows: the intercept starts at 0 and takes many steps
+to get to the log odds of the classes, and until then columns that are not centred are
+chosen by their means, which are noise. SHT-AUC has no intercept and needs no centring.
 """
 
 from abc import abstractmethod
@@ -40,7 +42,9 @@ class LogisticClassifier(StochasticClassifier):
     }
 
     @abstractmethod
-    def _visits(self, objective: AUCObjective, rng: np.random.Generator) -> Iterator[Visits]:
+    def _visits(
+        self, objective: AUCObjective, rng: np.random.Generator
+    ) -> Iterator[Visits]:
         """Yield the blocks of each epoch."""
 
     def _begin(
@@ -60,16 +64,16 @@ class LogisticClassifier(StochasticClassifier):
 class StoIHTClassifier(LogisticClassifier):
     """Classify with at most k columns: the logistic loss by stochastic hard thresholding.
 
-    Minimises 1/n Σ log(1 + exp(−y_i(w·x_i + c))) + alpha/2 ‖w‖² subject to ‖w‖₀ ≤ k. This is
-    SHT-AUC's iteration with another loss.
+    Minimises 1/n Σ log(1 + exp(−y_i(w·x_i + c))) + alpha/2 ‖w‖² subject to ‖w‖₀ ≤ k.
+    This is SHT-AUC's iteration with another loss.
 
     Parameters
     ----------
     k : int, default=10
         Largest number of columns. If X has fewer, all are kept.
     step_size : float or "auto", default="auto"
-        γ on the mean logistic gradient of a block. ``"auto"`` adapts it to the loss after every
-        epoch and returns the best iterate.
+        γ on the mean logistic gradient of a block. ``"auto"`` adapts it to the loss
+        after every epoch and returns the best iterate.
     alpha : float, default=0.0
         Ridge.
     batch_size, block_order, shuffle, max_epochs, tol, warm_start, record_history
@@ -81,11 +85,12 @@ class StoIHTClassifier(LogisticClassifier):
     ----------
     coef_ : ndarray of shape (1, n_features_in_)
     intercept_ : ndarray of shape (1,)
-        Minus the score midway between the class means, as for the other classifiers here. With
-        rare positives, the intercept of the logistic loss would nearly always predict the others.
+        Minus the score midway between the class means, as for the other classifiers
+        here. With rare positives, the intercept of the logistic loss would nearly
+        always predict the others.
     logistic_intercept_ : float
-        The intercept of the logistic loss: 1/(1 + exp(−x·coef − logistic_intercept)) is the
-        modelled probability of ``classes_[1]``.
+        The intercept of the logistic loss: 1/(1 + exp(−x·coef − logistic_intercept)) is
+        the modelled probability of ``classes_[1]``.
     classes_ : ndarray of shape (2,)
     n_iter_ : int
     history_ : dict of str to list
@@ -95,8 +100,9 @@ class StoIHTClassifier(LogisticClassifier):
 
     References
     ----------
-    N. Nguyen, D. Needell and T. Woolf, "Linear convergence of stochastic iterative greedy
-    algorithms with sparse constraints", IEEE Transactions on Information Theory, 2017.
+    N. Nguyen, D. Needell and T. Woolf, "Linear convergence of stochastic iterative
+    greedy algorithms with sparse constraints", IEEE Transactions on Information Theory,
+    2017.
     """
 
     batch_size: int = 64
@@ -107,7 +113,13 @@ class StoIHTClassifier(LogisticClassifier):
         "block_order": [StrOptions(set(BLOCK_ORDERS))],
     }
 
-    def _visits(self, objective: AUCObjective, rng: np.random.Generator) -> Iterator[Visits]:
+    def _visits(
+        self, objective: AUCObjective, rng: np.random.Generator
+    ) -> Iterator[Visits]:
         n = objective.n_rows
-        blocks = RowBlocks.partition(n, min(self.batch_size, n), shuffle=self.shuffle, rng=rng)
-        return visit_equal_blocks(objective, blocks, self.block_order, rng, logistic=True)
+        blocks = RowBlocks.partition(
+            n, min(self.batch_size, n), shuffle=self.shuffle, rng=rng
+        )
+        return visit_equal_blocks(
+            objective, blocks, self.block_order, rng, logistic=True
+        )

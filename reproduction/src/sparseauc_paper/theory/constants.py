@@ -1,21 +1,23 @@
 """The constants of Theorems 1 and 2: how fast SHT-AUC must converge, if it must.
 
-Theorem 1. Let w* have at most k* non-zeros, s = 2k + k*, and let F be strongly convex with constant
-ρ⁻ and every block objective f_B smooth with constant ρ⁺ along vectors of at most s non-zeros
-(Assumptions 1 and 2). With the step γ = 1/ρ⁺ and the restricted condition number ρ = ρ⁺/ρ⁻,
+Theorem 1. Let w* have at most k* non-zeros, s = 2k + k*, and let F be strongly convex
+with constant ρ⁻ and every block objective f_B smooth with constant ρ⁺ along vectors of
+at most s non-zeros (Assumptions 1 and 2). With the step γ = 1/ρ⁺ and the restricted
+condition number ρ = ρ⁺/ρ⁻,
 
     E‖w_{t+1} − w*‖ ≤ κ^{t+1} ‖w_0 − w*‖ + σ/(1 − κ),
 
     κ = √(ν (1 − 1/ρ)),   σ = γ √ν · mean over blocks B of max_{|Ω| ≤ s} ‖P_Ω ∇f_B(w*)‖,
 
-where ν > 1 is what hard thresholding may add to a squared distance. It says something where κ < 1,
-which is where k is large beside k*, and larger the worse ρ is.
+where ν > 1 is what hard thresholding may add to a squared distance. It says something
+where κ < 1, which is where k is large beside k*, and larger the worse ρ is.
 
-Theorem 2. If all rows are drawn from one N(0, Σ) with variances of at most 1, then with high
-probability ρ⁻ and ρ⁺ may be taken from (n, d, s, r, b, Σ) alone.
+Theorem 2. If all rows are drawn from one N(0, Σ) with variances of at most 1, then with
+high probability ρ⁻ and ρ⁺ may be taken from (n, d, s, r, b, Σ) alone.
 
-The functions here are the formulas *as printed*; each says when it is meaningful. ``slips.csv``
-lists where statement and proof part ways, ``empirical.py`` measures the same constants on data.
+The functions here are the formulas *as printed*; each says when it is meaningful.
+``slips.csv`` lists where statement and proof part ways, ``empirical.py`` measures the
+same constants on data.
 """
 
 import math
@@ -28,7 +30,8 @@ _LEAST_ROWS = 10
 def expansion_of_theorem(k: int, k_star: int) -> float:
     """ν as Theorem 1 defines it: 1 + k*/k + √(k*/k).
 
-    An upper bound of ``expansion_of_lemma``, and not the ν of the proof, whose 1 + ν it replaces.
+    An upper bound of ``expansion_of_lemma``, and not the ν of the proof, whose 1 + ν it
+    replaces.
 
     Examples
     --------
@@ -49,8 +52,8 @@ def expansion_of_lemma(k: int, k_star: int, d: int | None = None) -> float:
 
     with 1 ≤ k* ≤ k. Without d there are at least k + k* columns, and μ = k*/k.
 
-    Since ν² = μ(1 + ν), (1 + ν)(1 − 1/ρ) < 1 exactly if 1/μ > ρ² − ρ: the condition of Theorem 1,
-    k > (ρ² − ρ)k*, is κ < 1 with *this* factor.
+    Since ν² = μ(1 + ν), (1 + ν)(1 − 1/ρ) < 1 exactly if 1/μ > ρ² − ρ: the condition of
+    Theorem 1, k > (ρ² − ρ)k*, is κ < 1 with *this* factor.
 
     Examples
     --------
@@ -70,8 +73,8 @@ def expansion_of_lemma(k: int, k_star: int, d: int | None = None) -> float:
 def contraction(condition: float, expansion: float) -> float:
     """κ = √(ν (1 − 1/ρ)): the factor by which a step brings w nearer to w*, in expectation.
 
-    ρ is infinite where there is no ρ⁻; the expansion is ν of the theorem or 1 + ν of the proof.
-    Where κ is 1 or more the theorem says nothing.
+    ρ is infinite where there is no ρ⁻; the expansion is ν of the theorem or 1 + ν of
+    the proof. Where κ is 1 or more the theorem says nothing.
 
     Examples
     --------
@@ -83,7 +86,9 @@ def contraction(condition: float, expansion: float) -> float:
     return math.sqrt(expansion * (1 - 1 / condition))
 
 
-def tolerance_parameter(gradient_norm: float, rho_plus: float, expansion: float) -> float:
+def tolerance_parameter(
+    gradient_norm: float, rho_plus: float, expansion: float
+) -> float:
     """σ of Theorem 1, γ√ν times ``empirical.block_gradient_norm`` at w*, with γ = 1/ρ⁺."""
     if not rho_plus > 0:
         raise ValueError(f"rho_plus must be positive, got {rho_plus}")
@@ -149,9 +154,9 @@ class GaussianConstants:
     def rho_minus(self) -> float:
         """ρ⁻ = (λ/2 − 6√2·t)² − (32/3)·t², with probability of at least 1 − exp(−n₊/72) − 2s/d.
 
-        The least curvature of F along vectors of at most s non-zeros. It is a bound only where
-        ``is_bound``, which takes several hundred times s·log(d) positives; with fewer the printed
-        value grows again, without limit as n → 0.
+        The least curvature of F along vectors of at most s non-zeros. It is a bound
+        only where ``is_bound``, which takes several hundred times s·log(d) positives;
+        with fewer the printed value grows again, without limit as n → 0.
         """
         t = self._noise
         return (self.deviation / 2 - 6 * math.sqrt(2) * t) ** 2 - 32 / 3 * t**2
@@ -160,8 +165,8 @@ class GaussianConstants:
     def rho_plus(self) -> float:
         """ρ⁺ = 16·s·log(d)·(½·log(b) + log(d)) / r, with probability of at least 1 − s/(2d).
 
-        The greatest curvature of a block along vectors of at most s non-zeros. The 1/r comes from
-        the worst share of positives a block could have.
+        The greatest curvature of a block along vectors of at most s non-zeros. The 1/r
+        comes from the worst share of positives a block could have.
         """
         logs = math.log(self.b) / 2 + math.log(self.d)
         return 16 * self.s * math.log(self.d) * logs / self.r
@@ -192,12 +197,15 @@ class GaussianConstants:
     def kappa(self) -> float:
         """κ with the theorem's ν and ``condition``: at least 1, whatever the design.
 
-        Variances of at most 1 make λ ≤ 1 and ρ⁻ ≤ 1/4, hence ρ ≥ 64·s·log(d)²/r > 100·k, and
-        ρ² − ρ > k, while Theorem 1 asks for k/k* above it. Where there is no ρ⁻ it is √ν.
+        Variances of at most 1 make λ ≤ 1 and ρ⁻ ≤ 1/4, hence ρ ≥ 64·s·log(d)²/r >
+        100·k, and ρ² − ρ > k, while Theorem 1 asks for k/k* above it. Where there is no
+        ρ⁻ it is √ν.
         """
         return contraction(self.condition, expansion_of_theorem(self.k, self.k_star))
 
 
 def _check_sparsity(k: int, k_star: int) -> None:
     if not 1 <= k_star <= k:
-        raise ValueError(f"k_star must lie between 1 and k, got k_star={k_star} and k={k}")
+        raise ValueError(
+            f"k_star must lie between 1 and k, got k_star={k_star} and k={k}"
+        )

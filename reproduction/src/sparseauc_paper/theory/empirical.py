@@ -5,12 +5,13 @@ F = 1 + 2w·δ + wᵀHw has the Hessian 2H, and the block objective f_B has 2H_B
     H_B = Σ_{x in B, positive} (m/n₊)(x − x̄₊)(x − x̄₊)ᵀ
         + Σ_{x in B, negative} (m/n₋)(x − x̄₋)(x − x̄₋)ᵀ + δδᵀ,
 
-m being the number of blocks. So the constants of Theorem 1 are twice the least eigenvalue of H and
-the greatest of any H_B, over all choices of s columns.
+m being the number of blocks. So the constants of Theorem 1 are twice the least
+eigenvalue of H and the greatest of any H_B, over all choices of s columns.
 
-There are too many choices to try them all. Supports that are tried, at random or by looking for bad
-ones, err to one side: the worst support there is may be worse. The whole spectrum and Gershgorin's
-discs err to the other side. Between the two lies the truth.
+There are too many choices to try them all. Supports that are tried, at random or by
+looking for bad ones, err to one side: the worst support there is may be worse. The
+whole spectrum and Gershgorin's discs err to the other side. Between the two lies the
+truth.
 """
 
 from dataclasses import dataclass, field
@@ -79,12 +80,15 @@ def restricted_eigenvalue(
         raise ValueError(f"size must lie between 1 and the {d} columns, got {size}")
     matrix = sign * (root.T @ root)
     tried = [
-        _top_eigenpair(matrix, rng.choice(d, size, replace=False).tolist()) for _ in range(n_random)
+        _top_eigenpair(matrix, rng.choice(d, size, replace=False).tolist())
+        for _ in range(n_random)
     ]
     starts = [_grown(matrix, size)]
     if tried:
         starts.append(max(tried, key=attrgetter("value")))
-    worst = max((_exchanged(matrix, start) for start in starts), key=attrgetter("value"))
+    worst = max(
+        (_exchanged(matrix, start) for start in starts), key=attrgetter("value")
+    )
     bound = min(_whole_spectrum(root, sign), _discs(matrix, size))
     return Bracket(
         random=sign * starts[1].value if tried else np.nan,
@@ -119,11 +123,13 @@ def _exchanged(matrix: Array, pair: Eigenpair) -> Eigenpair:
 
 def _best_addition(matrix: Array, pair: Eigenpair) -> int:
     """Find the column that promises the greatest eigenvalue together with those in hand."""
-    # A column j is judged by the span of the eigenvector in hand and e_j, where the greatest
-    # eigenvalue is that of a 2 × 2 matrix, and at most the one to come.
+    # A column j is judged by the span of the eigenvector in hand and e_j, where the
+    # greatest eigenvalue is that of a 2 × 2 matrix, and at most the one to come.
     diagonal = matrix.diagonal()
     coupling = pair.vector @ matrix[pair.support]
-    promise = (pair.value + diagonal) / 2 + np.hypot((pair.value - diagonal) / 2, coupling)
+    promise = (pair.value + diagonal) / 2 + np.hypot(
+        (pair.value - diagonal) / 2, coupling
+    )
     promise[pair.support] = -np.inf
     return int(np.argmax(promise))
 
@@ -131,7 +137,9 @@ def _best_addition(matrix: Array, pair: Eigenpair) -> int:
 def _top_eigenpair(matrix: Array, support: list[int]) -> Eigenpair:
     last = len(support) - 1
     values, vectors = scipy.linalg.eigh(
-        matrix[np.ix_(support, support)], subset_by_index=[last, last], check_finite=False
+        matrix[np.ix_(support, support)],
+        subset_by_index=[last, last],
+        check_finite=False,
     )
     return Eigenpair(float(values[0]), vectors[:, 0], support)
 
@@ -152,9 +160,9 @@ def _discs(matrix: Array, size: int) -> float:
     """Greatest right end of a Gershgorin disc that ``size`` columns can form."""
     others = np.abs(matrix)
     np.fill_diagonal(others, 0.0)
-    radii = np.partition(others, len(others) - size, axis=1)[:, len(others) - size + 1 :].sum(
-        axis=1
-    )
+    radii = np.partition(others, len(others) - size, axis=1)[
+        :, len(others) - size + 1 :
+    ].sum(axis=1)
     return float((matrix.diagonal() + radii).max())
 
 
@@ -162,8 +170,9 @@ def _discs(matrix: Array, size: int) -> float:
 class EmpiricalConstants:
     """The constants of Theorem 1 for a table and its blocks.
 
-    Every pair goes from the friendlier to the sterner side: what was *found* is what the worst
-    support tried allows to hope for, what is *certain* holds for all supports.
+    Every pair goes from the friendlier to the sterner side: what was *found* is what
+    the worst support tried allows to hope for, what is *certain* holds for all
+    supports.
     """
 
     k: int
@@ -197,7 +206,8 @@ class EmpiricalConstants:
     def condition(self) -> tuple[float, float]:
         """(found, certain) ρ⁺/ρ⁻; infinite where ρ⁻ is 0."""
         found, certain = (
-            _ratio(plus, minus) for plus, minus in zip(self.rho_plus, self.rho_minus, strict=True)
+            _ratio(plus, minus)
+            for plus, minus in zip(self.rho_plus, self.rho_minus, strict=True)
         )
         return found, certain
 
@@ -205,7 +215,9 @@ class EmpiricalConstants:
     def kappa(self) -> tuple[float, float]:
         """(found, certain) κ with Lemma 2's factor; where the second is below 1 Theorem 1 holds."""
         expansion = expansion_of_lemma(self.k, self.k_star, self.d)
-        found, certain = (contraction(condition, expansion) for condition in self.condition)
+        found, certain = (
+            contraction(condition, expansion) for condition in self.condition
+        )
         return found, certain
 
 
@@ -237,7 +249,11 @@ def empirical_constants(
     least = restricted_eigenvalue(whole, size, -1.0, n_random=n_random, rng=rng)
     brackets = [
         restricted_eigenvalue(
-            hessian_root(objective, rows, len(blocks)), size, 1.0, n_random=n_random, rng=rng
+            hessian_root(objective, rows, len(blocks)),
+            size,
+            1.0,
+            n_random=n_random,
+            rng=rng,
         )
         for rows in rows_of(blocks)
     ]
@@ -254,7 +270,8 @@ def empirical_constants(
 def largest_curvature(objective: AUCObjective, blocks: RowBlocks) -> float:
     """Largest eigenvalue of ∇²f_B over the blocks B: no less than ρ⁺ for any number of columns."""
     return 2 * max(
-        _whole_spectrum(hessian_root(objective, rows, len(blocks)), 1.0) for rows in rows_of(blocks)
+        _whole_spectrum(hessian_root(objective, rows, len(blocks)), 1.0)
+        for rows in rows_of(blocks)
     )
 
 
@@ -264,7 +281,9 @@ def block_gradient_norm(
     """Mean over blocks of max_{|Ω| ≤ size} ‖P_Ω ∇f_B(w)‖: what Theorem 1's σ is made of."""
     # The greatest norm on ``size`` columns is that of the ``size`` largest entries.
     norms = [
-        np.linalg.norm(hard_threshold(objective.block_gradient(w, rows, len(blocks)), size))
+        np.linalg.norm(
+            hard_threshold(objective.block_gradient(w, rows, len(blocks)), size)
+        )
         for rows in rows_of(blocks)
     ]
     return float(np.mean(norms))
@@ -279,7 +298,9 @@ class Course:
     """How SHT-AUC approached a vector, step by step, and the place where it ended."""
 
     distances: Array = field(repr=False)  # ‖w_t − w*‖
-    to_limit: Array = field(repr=False)  # ‖w_t − w̄‖, w̄ the mean of the last fifth of the iterates
+    to_limit: Array = field(
+        repr=False
+    )  # ‖w_t − w̄‖, w̄ the mean of the last fifth of the iterates
 
     @property
     def plateau(self) -> float:
@@ -296,10 +317,10 @@ class Course:
 def fit_rate(distances: npt.ArrayLike) -> float:
     """Fit c to the first descent of distances that fall as c^t, then wander and hover.
 
-    c is that of the least-squares line through log(D_t) until D_t is half of D_0, or for five
-    entries if that comes sooner; NaN where there are not even two. Entries count only down to twice
-    the median of the last fifth, where noise takes over, and to a millionth of D_0, where rounding
-    does.
+    c is that of the least-squares line through log(D_t) until D_t is half of D_0, or
+    for five entries if that comes sooner; NaN where there are not even two. Entries
+    count only down to twice the median of the last fifth, where noise takes over, and
+    to a millionth of D_0, where rounding does.
 
     Examples
     --------
@@ -337,7 +358,9 @@ def measure_course(
 ) -> Course:
     """Run Algorithm 1 from zero, step by step, and watch its distance to a vector w*."""
     w_star = np.asarray(target, np.float64)
-    run = iterates(objective, blocks, k, step_size=step_size, rng=rng, n_epochs=n_epochs)
+    run = iterates(
+        objective, blocks, k, step_size=step_size, rng=rng, n_epochs=n_epochs
+    )
     path = np.array([np.zeros_like(w_star), *run])
     limit = _last_fifth(path).mean(axis=0)
     return Course(

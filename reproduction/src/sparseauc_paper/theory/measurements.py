@@ -13,8 +13,18 @@ from sparseauc.datasets import make_outbreak
 from ..blocks import RowBlocks
 from ..objective import AUCObjective
 from ..tasks import Task
-from .constants import GaussianConstants, expansion_of_lemma, tolerance, tolerance_parameter
-from .empirical import EmpiricalConstants, block_gradient_norm, empirical_constants, measure_course
+from .constants import (
+    GaussianConstants,
+    expansion_of_lemma,
+    tolerance,
+    tolerance_parameter,
+)
+from .empirical import (
+    EmpiricalConstants,
+    block_gradient_norm,
+    empirical_constants,
+    measure_course,
+)
 
 
 @dataclass(frozen=True)
@@ -31,14 +41,17 @@ class Setting:
 
     def gaussian(self, r: float, n: float | None = None) -> GaussianConstants:
         """Constants of Theorem 2, for this or another number of rows."""
-        return GaussianConstants(self.n if n is None else n, self.d, self.k, self.k_star, r, self.b)
+        return GaussianConstants(
+            self.n if n is None else n, self.d, self.k, self.k_star, r, self.b
+        )
 
     def __str__(self) -> str:
         blocks = "one block" if self.b == self.n else f"blocks of {self.b}"
         return f"{grouped(self.n)} rows × {grouped(self.d)} columns, k = {self.k}, {blocks}"
 
 
-# The paper's Figure 1 (k = k* = 20, b = 50), and a task easy enough for Theorem 1 to speak.
+# The paper's Figure 1 (k = k* = 20, b = 50), and a task easy enough for Theorem 1 to
+# speak.
 PAPER = Setting(n=1000, d=1000, k_star=20, mu=0.3, k=20, b=50, n_epochs=60)
 EASY = Setting(n=50_000, d=40, k_star=2, mu=0.6, k=10, b=50_000, n_epochs=30)
 SETTINGS = {"paper": PAPER, "easy": EASY}
@@ -58,23 +71,31 @@ def theory_task(setting: Setting, **drawn: float) -> Task:
 def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Draw a table, measure its constants, and run SHT-AUC on it; see ``theory_task``.
 
-    Pairs are (found, certain). ``rate`` and ``remaining`` are of a run with Theorem 1's step, 1/ρ⁺,
-    ``same_rate`` of one with the least ratio's. Distances, to the best vector of k* columns, are
-    shares of the first; ``slack`` is the least room between one and Theorem 1's bound, which is
-    infinite where κ is 1 or more. ``printed_kappa`` is that of Theorem 2's formulas with very many
-    rows.
+    Pairs are (found, certain). ``rate`` and ``remaining`` are of a run with Theorem 1's
+    step, 1/ρ⁺, ``same_rate`` of one with the least ratio's. Distances, to the best
+    vector of k* columns, are shares of the first; ``slack`` is the least room between
+    one and Theorem 1's bound, which is infinite where κ is 1 or more. ``printed_kappa``
+    is that of Theorem 2's formulas with very many rows.
     """
     setting = Setting(**{name: settings[name] for name in Setting.__dataclass_fields__})
     objective, blocks, constants, rng = _drawn(
         setting, settings["ratio"], settings["table"], settings["seed"]
     )
-    path = sparse_auc_path(objective.table, objective.positive, ks=[setting.k_star], alphas=[0.0])
+    path = sparse_auc_path(
+        objective.table, objective.positive, ks=[setting.k_star], alphas=[0.0]
+    )
     best = path.coef(setting.k_star, 0.0)
     norm = block_gradient_norm(objective, blocks, best, constants.s)
     step = _step(constants)
     course, same = (
         measure_course(
-            objective, blocks, best, setting.k, step_size=size, n_epochs=setting.n_epochs, rng=rng
+            objective,
+            blocks,
+            best,
+            setting.k,
+            step_size=size,
+            n_epochs=setting.n_epochs,
+            rng=rng,
         )
         for size in (step, _step_of(setting, settings["least_ratio"], settings["seed"]))
     )
@@ -105,7 +126,9 @@ def _drawn(
 ) -> tuple[AUCObjective, RowBlocks, EmpiricalConstants, np.random.Generator]:
     """Draw a table and measure its constants; and the generator, for what comes next."""
     rng = np.random.default_rng([seed, table, round(1000 * ratio), setting.d])
-    data = make_outbreak(setting.n, setting.d, setting.k_star, setting.mu, ratio, random_state=rng)
+    data = make_outbreak(
+        setting.n, setting.d, setting.k_star, setting.mu, ratio, random_state=rng
+    )
     objective = AUCObjective(data.X, data.y)
     # The rows are shuffled already.
     blocks = RowBlocks.partition(setting.n, setting.b, shuffle=False, rng=rng)

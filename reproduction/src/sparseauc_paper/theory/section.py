@@ -28,11 +28,14 @@ class Slip(NamedTuple):
     matters: str
 
 
-# Each was checked with numbers; the tests of ``constants.py`` and ``empirical.py`` do so again.
+# Each was checked with numbers; the tests of ``constants.py`` and ``empirical.py`` do
+# so again.
 SLIPS = tuple(Slip(*line) for line in read_lines("theory/slips.csv"))
 
 
-def theory_section(ratios: Sequence[float], measured: Mapping[str, Measurements]) -> Section:
+def theory_section(
+    ratios: Sequence[float], measured: Mapping[str, Measurements]
+) -> Section:
     """Set the constants of Theorems 1 and 2 beside what is measured, if both tasks were."""
     elements: list[Element] = [
         Note(
@@ -177,9 +180,13 @@ def _findings(paper: Measurements, easy: Measurements) -> list[Note]:
         "on the worst columns found"
     )
     if min(kappas) < 1:
-        on_paper += ". Where that is below 1, worse columns may exist, and nothing is certain."
+        on_paper += (
+            ". Where that is below 1, worse columns may exist, and nothing is certain."
+        )
     else:
-        on_paper += ": Theorem 1's condition is not met there. The runs converge all the same."
+        on_paper += (
+            ": Theorem 1's condition is not met there. The runs converge all the same."
+        )
     return [
         Note(on_paper),
         Note(
@@ -217,7 +224,9 @@ def _range(measured: Measurements, name: str) -> str:
     return f"{min(means):.2f} to {max(means):.2f}"
 
 
-def _mean(measured: Sequence[Measurement], value: Callable[[Measurement], float]) -> float:
+def _mean(
+    measured: Sequence[Measurement], value: Callable[[Measurement], float]
+) -> float:
     return float(np.mean([value(m) for m in measured]))
 
 

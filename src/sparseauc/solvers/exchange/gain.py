@@ -4,8 +4,8 @@ When i makes room for j, the coefficient of j becomes −numerator/denominator, 
 
     numerator = g_j − T_ij w_i/M_ii,        denominator = q_j + T_ij²/M_ii,
 
-and the objective falls by numerator²/denominator − w_i²/M_ii. When j joins and none leaves, T_ij is
-0: the numerator is g_j and the denominator q_j.
+and the objective falls by numerator²/denominator − w_i²/M_ii. When j joins and none
+leaves, T_ij is 0: the numerator is g_j and the denominator q_j.
 """
 
 import numpy as np
@@ -20,7 +20,9 @@ def exchange_terms(g, q, t, shift, inverse):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel
-def keeps_signs(signs, members, k, sign, w, M, T, position, column, numerator, denominator):  # type: ignore[no-untyped-def]
+def keeps_signs(
+    signs, members, k, sign, w, M, T, position, column, numerator, denominator
+):  # type: ignore[no-untyped-def]
     """Tell whether all coefficients have the right signs after an exchange.
 
     Parameters
@@ -34,13 +36,16 @@ def keeps_signs(signs, members, k, sign, w, M, T, position, column, numerator, d
     w, M, T
         As of ``State``.
     position, column : int
-        Row of T of the column that leaves, −1 for none, and column of T of the one that joins.
+        Row of T of the column that leaves, −1 for none, and column of T of the one that
+        joins.
     numerator, denominator : float
         As of ``exchange_terms``.
     """
     new = -numerator / denominator
     right = sign * new >= 0.0
-    leaving = 0.0  # coefficient of the column that leaves, less what the new one takes of it
+    leaving = (
+        0.0  # coefficient of the column that leaves, less what the new one takes of it
+    )
     if position >= 0:
         leaving = (w[position] - T[position, column] * new) / M[position, position]
     for o in range(k):
@@ -61,7 +66,8 @@ def exchange_gains(T, rows, g, h, min_q, w, M, free, joins, allowed, own, sign):
     T, rows : ndarrays of shape (k, c)
         M H and H of the support with c columns.
     g, h, min_q : ndarrays of shape (c,)
-        Half the gradient, H_jj + alpha, and what must be left of a column for it to join.
+        Half the gradient, H_jj + alpha, and what must be left of a column for it to
+        join.
     w, M : ndarrays of shape (k,) and (k, k)
     free : int64 ndarray
         Positions of the support whose columns may leave.
@@ -87,7 +93,8 @@ def exchange_gains(T, rows, g, h, min_q, w, M, free, joins, allowed, own, sign):
                 q[j] > min_q[j]
                 and (not limited or allowed[k, j])
                 and (
-                    not signed or keeps_signs(own, members, k, sign[j], w, M, T, -1, j, g[j], q[j])
+                    not signed
+                    or keeps_signs(own, members, k, sign[j], w, M, T, -1, j, g[j], q[j])
                 )
             ):
                 gains[j] = g[j] * g[j] / q[j]
@@ -104,7 +111,9 @@ def exchange_gains(T, rows, g, h, min_q, w, M, free, joins, allowed, own, sign):
                 and (not limited or allowed[p, j])
                 and (
                     not signed
-                    or keeps_signs(own, members, k, sign[j], w, M, T, p, j, numerator, left)
+                    or keeps_signs(
+                        own, members, k, sign[j], w, M, T, p, j, numerator, left
+                    )
                 )
             ):
                 gains[j] = gain

@@ -1,13 +1,15 @@
 """Gains of units of several columns, which join and leave together, such as those of one category.
 
-On a support A, a unit G that joins lowers the objective by g_Gᵀ S⁻¹ g_G, where S is what A leaves
-of the block of H on G with the ridge. When a unit O makes room for it, let M_OO = CCᵀ, U = C⁻¹T_OG
-and v = C⁻¹w_O. The objective rises by v·v, and G joins with S + UᵀU in place of S and g_G − Uᵀv in
-place of g_G. With one column each this is the formula of ``gain``.
+On a support A, a unit G that joins lowers the objective by g_Gᵀ S⁻¹ g_G, where S is
+what A leaves of the block of H on G with the ridge. When a unit O makes room for it,
+let M_OO = CCᵀ, U = C⁻¹T_OG and v = C⁻¹w_O. The objective rises by v·v, and G joins with
+S + UᵀU in place of S and g_G − Uᵀv in place of g_G. With one column each this is the
+formula of ``gain``.
 
-Turned round: let S = LLᵀ, z = L⁻¹g_G and Y = L⁻¹Uᵀ with U and v of the whole list. Where G has
-joined, to do without O then costs eᵀ (I + YᵀY)⁻¹ e with e = v + Yᵀz, of which the columns of O are
-taken. That is e·e / (1 + ‖Y‖²) at least, and equal to it for one column.
+Turned round: let S = LLᵀ, z = L⁻¹g_G and Y = L⁻¹Uᵀ with U and v of the whole list.
+Where G has joined, to do without O then costs eᵀ (I + YᵀY)⁻¹ e with e = v + Yᵀz, of
+which the columns of O are taken. That is e·e / (1 + ‖Y‖²) at least, and equal to it for
+one column.
 """
 
 import numpy as np
@@ -120,7 +122,9 @@ def _gain(s, unit, U, v, work, slopes):  # type: ignore[no-untyped-def]
     low = s.starts[unit]
     high = s.starts[unit + 1]
     S = s.S[s.block_starts[unit] : s.block_starts[unit + 1]]
-    return group_gain(S, s.g[low:high], s.min_q[low:high], U[:, low:high], v, work, slopes)
+    return group_gain(
+        S, s.g[low:high], s.min_q[low:high], U[:, low:high], v, work, slopes
+    )
 
 
 @inner_kernel
@@ -251,8 +255,12 @@ def best_joining_several(s, limits, split, found):  # type: ignore[no-untyped-de
                 if last > first + 1 and gain > best:
                     gain = joining - _loss_beside(Y, e, first, last, B)
             else:  # columns that take no part may do so without the other unit
-                gain = _gain(s, unit, U[first:last], v[first:last], L, slopes) - losses[p]
-            if gain > best + EQUAL * abs(best) and allows(s, limits, gone, unit, gain, gain):
+                gain = (
+                    _gain(s, unit, U[first:last], v[first:last], L, slopes) - losses[p]
+                )
+            if gain > best + EQUAL * abs(best) and allows(
+                s, limits, gone, unit, gain, gain
+            ):
                 best = gain
                 best_p = np.int64(p)
                 best_unit = unit
@@ -263,7 +271,8 @@ def best_joining_several(s, limits, split, found):  # type: ignore[no-untyped-de
 def best_leaving_several(s, limits, split, found):  # type: ignore[no-untyped-def]
     """Exchange of a unit of several columns for a single one, if better than what was found.
 
-    Or of a single one that takes no part. Parameters are those of ``best_joining_several``.
+    Or of a single one that takes no part. Parameters are those of
+    ``best_joining_several``.
     """
     U, v, ends, losses = split
     best, best_p, best_unit = found
@@ -299,7 +308,20 @@ def best_leaving_several(s, limits, split, found):  # type: ignore[no-untyped-de
 
 @kernel
 def gains_outside(  # type: ignore[no-untyped-def]
-    T, rows, g, blocks, block_starts, starts, asked, min_q, U, v, ends, losses, allowed, joins
+    T,
+    rows,
+    g,
+    blocks,
+    block_starts,
+    starts,
+    asked,
+    min_q,
+    U,
+    v,
+    ends,
+    losses,
+    allowed,
+    joins,
 ):
     """Gain of the best exchange of a list with each of some groups, or of its joining.
 
@@ -310,7 +332,8 @@ def gains_outside(  # type: ignore[no-untyped-def]
     g, min_q : ndarrays of shape (d,)
         Half the gradient, and what must be left of a column for it to take part.
     blocks, block_starts, starts : ndarrays
-        H with the ridge of each group, one after the other; where they and the columns begin.
+        H with the ridge of each group, one after the other; where they and the columns
+        begin.
     asked : int64 ndarray of shape (n,)
         The groups.
     U, v, ends, losses : ndarrays

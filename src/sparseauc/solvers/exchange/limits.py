@@ -1,11 +1,11 @@
 """Families, budgets and signs beside the kernels that exchange columns.
 
-The kernels ask one question, ``allows``: may this unit make room for that one? And where a list is
-not feasible there is one repair, ``must_leave``: which unit goes first? Where no limit binds,
-``limits`` is None, and none of this is compiled.
+The kernels ask one question, ``allows``: may this unit make room for that one? And
+where a list is not feasible there is one repair, ``must_leave``: which unit goes first?
+Where no limit binds, ``limits`` is None, and none of this is compiled.
 
-With signs, all supports are such that the minimiser has the right ones: where a sign holds a
-coefficient at 0, the support is the shorter one without it.
+With signs, all supports are such that the minimiser has the right ones: where a sign
+holds a coefficient at 0, the support is the shorter one without it.
 """
 
 from typing import NamedTuple
@@ -26,7 +26,8 @@ STUCK = np.int64(-2)
 class ExchangeLimits(NamedTuple):
     """Limits on the choice among c units, and how much of them is used up.
 
-    Units are columns. Where they are groups of columns, costs alone restrict the choice.
+    Units are columns. Where they are groups of columns, costs alone restrict the
+    choice.
 
     Attributes
     ----------
@@ -84,7 +85,8 @@ def has_room(limits, gone, unit):  # type: ignore[no-untyped-def]
 def allows(s, limits, gone, unit, numerator, denominator):  # type: ignore[no-untyped-def]
     """Tell whether a unit may take the place of another, or −1 a new one.
 
-    The numerator and the denominator are those of ``exchange_terms``; only signs ask for them.
+    The numerator and the denominator are those of ``exchange_terms``; only signs ask
+    for them.
     """
     if limits is None:
         return True
@@ -97,7 +99,17 @@ def allows(s, limits, gone, unit, numerator, denominator):  # type: ignore[no-un
     k = s.n_columns[0]
     sign = limits.sign
     return keeps_signs(
-        sign, s.support, k, sign[unit], s.w, s.M, s.T, position, unit, numerator, denominator
+        sign,
+        s.support,
+        k,
+        sign[unit],
+        s.w,
+        s.M,
+        s.T,
+        position,
+        unit,
+        numerator,
+        denominator,
     )
 
 
@@ -105,9 +117,10 @@ def allows(s, limits, gone, unit, numerator, denominator):  # type: ignore[no-un
 def must_leave(limits, s, losses, top):  # type: ignore[no-untyped-def]
     """Position of the unit that must leave next for a list of at most ``top`` to be feasible.
 
-    Coefficients of the wrong sign go first, the one that explains most; then, of families with too
-    many columns, the one that explains least; then the one that explains least for its cost, where
-    the budget is exceeded. ``losses`` are what doing without each unit costs.
+    Coefficients of the wrong sign go first, the one that explains most; then, of
+    families with too many columns, the one that explains least; then the one that
+    explains least for its cost, where the budget is exceeded. ``losses`` are what doing
+    without each unit costs.
 
     Returns
     -------

@@ -59,7 +59,9 @@ def survey(s, limits, least):  # type: ignore[no-untyped-def]
             at = s.place[s.units[p]]
             losses[p] = s.w[at] * s.w[at] / s.M[at, at]
         return losses, found[1], found[2]
-    split = split_list(s.support, s.n_columns[0], s.units, s.n_units[0], s.starts, s.w, s.M, s.T)
+    split = split_list(
+        s.support, s.n_columns[0], s.units, s.n_units[0], s.starts, s.w, s.M, s.T
+    )
     if least < np.inf:
         found = best_joining_several(s, limits, split, found)
         found = best_leaving_several(s, limits, split, found)
@@ -130,8 +132,8 @@ def _is_incomplete(s):  # type: ignore[no-untyped-def]
 def _try_each(s, limits, least):  # type: ignore[no-untyped-def]
     """Do without each unit in turn: what that costs, and the best exchange.
 
-    Where columns take no part, they may do so without another unit, and no formula says what is
-    then explained.
+    Where columns take no part, they may do so without another unit, and no formula says
+    what is then explained.
     """
     before = explained(s)
     order = s.units[: s.n_units[0]].copy()
@@ -197,7 +199,11 @@ def _released_column(s, limits):  # type: ignore[no-untyped-def]
         least = least_gain(s, explained(s))
         for j in range(s.q.size):
             helps = s.min_q[j] < s.q[j] and s.g[j] ** 2 > least * s.q[j]
-            if limits.required[j] and helps and allows(s, limits, NONE, j, s.g[j], s.q[j]):
+            if (
+                limits.required[j]
+                and helps
+                and allows(s, limits, NONE, j, s.g[j], s.q[j])
+            ):
                 winner = np.int64(j)
     return winner
 

@@ -13,8 +13,8 @@ from .moves import bar, repair, resize, settle, take_in_fixed, unbar
 from .state import Reference, find_position, least_gain, places
 from .sweeps import NONE, exchange, move_to
 
-# Where a step starts: from the list that is there, and from there if that is longer. And where it
-# has all units.
+# Where a step starts: from the list that is there, and from there if that is longer.
+# And where it has all units.
 _CURRENT = -1
 _DOWN = -2
 _ALL = -1
@@ -69,13 +69,15 @@ class Plan(NamedTuple):
     Attributes
     ----------
     steps : int64 ndarray of shape (n, 3)
-        Length of the list to start from, negative for the list that is there; length to go to; and
-        which unit of the list the next one must do without until it is settled, −1 for none.
+        Length of the list to start from, negative for the list that is there; length to
+        go to; and which unit of the list the next one must do without until it is
+        settled, −1 for none.
     ends : int64 ndarray of shape (n_passes,)
         Where the steps of each pass end.
     lead_on : int
-        Number of the pass that leads new lists on to the next longer and shorter. It is repeated
-        until none improves, and whenever a later pass improves a list, which then is repeated too.
+        Number of the pass that leads new lists on to the next longer and shorter. It is
+        repeated until none improves, and whenever a later pass improves a list, which
+        then is repeated too.
     """
 
     steps: Indices
@@ -100,21 +102,22 @@ def make_plan(
     ----------
     top : int
     begun : tuple of int
-        Lists of these lengths grow as far as they may, and are then settled as they are.
+        Lists of these lengths grow as far as they may, and are then settled as they
+        are.
     changed : tuple of int
         Lists of these lengths are settled first, as after units were added.
     lowest : int, default=0
         Length of the shortest list.
     sweeps : tuple of int
-        The search begins with sweeps down from lists so long: it grows from the shortest list at
-        once, and drops one unit after the other, with exchanges at each stop. These lines of search
-        do not start from what was found.
+        The search begins with sweeps down from lists so long: it grows from the
+        shortest list at once, and drops one unit after the other, with exchanges at
+        each stop. These lines of search do not start from what was found.
     dropped : tuple of int
-        Lists whose units are dropped in turn at last, by their lengths, in this order. This leads
-        out of lists that only a double exchange would improve.
+        Lists whose units are dropped in turn at last, by their lengths, in this order.
+        This leads out of lists that only a double exchange would improve.
     paid : bool
-        Whether units cost unlike amounts: one costly unit may take the place of two, and two that
-        of one.
+        Whether units cost unlike amounts: one costly unit may take the place of two,
+        and two that of one.
     """
     first = [(_CURRENT, 0, _ALL)]
     for k in sorted(begun, reverse=True):  # what is longer has been gone on from
@@ -151,7 +154,9 @@ def _is_known(s, limits, found):  # type: ignore[no-untyped-def]
 def _keep(s, limits, found, total):  # type: ignore[no-untyped-def]
     """Keep the list, and say so, if it explains more than the one known of its length."""
     k = places(s, limits)
-    better = found.explained[k] == -np.inf or total > found.explained[k] + least_gain(s, total)
+    better = found.explained[k] == -np.inf or total > found.explained[k] + least_gain(
+        s, total
+    )
     if better:
         found.explained[k] = total
         found.sizes[k] = s.n_units[0]
@@ -169,7 +174,8 @@ def _keep(s, limits, found, total):  # type: ignore[no-untyped-def]
 def _visit(s, limits, found, start, size, out):  # type: ignore[no-untyped-def]
     """Go from a list to one of a length, and settle it; say whether it is kept.
 
-    The list does without unit ``out``, −1 for none, until it is settled, and may have it then.
+    The list does without unit ``out``, −1 for none, until it is settled, and may have
+    it then.
     """
     move_to(s, limits, start)
     may_be_known = out < 0 and places(s, limits) != size
@@ -236,7 +242,9 @@ def search(state, limits, found, plan):  # type: ignore[no-untyped-def]
             k = plan.steps[step, 0]
             size = max(plan.steps[step, 1], lowest)
             p = plan.steps[step, 2]
-            start = s.units[: s.n_units[0]] if k < 0 else found.lists[k, : found.sizes[k]]
+            start = (
+                s.units[: s.n_units[0]] if k < 0 else found.lists[k, : found.sizes[k]]
+            )
             out = NONE
             if k == _DOWN and places(s, limits) <= size:
                 continue

@@ -16,9 +16,10 @@ MIN_RELATIVE_GAIN = 1e-11
 EQUAL = 1e-9
 # What a standardised difference of means of 1e-12 would explain is rounding.
 _MIN_EXPLAINED = 1e-24
-# Less than this share may be nothing but rounding: a column of which less is left over after the
-# support explains it is taken for linearly dependent and left out, and when less of the objective
-# is left, everything is explained. The second is in units of H's precision, for float32.
+# Less than this share may be nothing but rounding: a column of which less is left over
+# after the support explains it is taken for linearly dependent and left out, and when
+# less of the objective is left, everything is explained. The second is in units of H's
+# precision, for float32.
 _TOLERANCE = 5e-7
 _TOLERANCE_UNITS = 1e5
 
@@ -26,8 +27,9 @@ _TOLERANCE_UNITS = 1e5
 class State(NamedTuple):
     """A list, its support and all that follows from them, kept up to date as units join and leave.
 
-    A *unit* is one column, or several that join and leave together. The support are the columns of
-    the units on the list, but for columns of units of several that depend on others.
+    A *unit* is one column, or several that join and leave together. The support are the
+    columns of the units on the list, but for columns of units of several that depend on
+    others.
 
     Attributes
     ----------
@@ -36,28 +38,32 @@ class State(NamedTuple):
     ridged_diagonal : ndarray of shape (d,)
         Diagonal of H, and the ridge.
     least_left, min_q : ndarrays of shape (d,)
-        Columns of which the support leaves no more than this cannot join; the second is infinite
-        where units are barred for a while.
+        Columns of which the support leaves no more than this cannot join; the second is
+        infinite where units are barred for a while.
     starts, unit_of : int64 ndarrays of shape (n_units + 1,) and (d,)
-        First column of each unit, and the end of the last one; and the unit of each column.
+        First column of each unit, and the end of the last one; and the unit of each
+        column.
     several : int64 ndarray
         Units of several columns.
     fixed : bool ndarray of shape (n_units,)
         Units that never leave.
     n_units, n_columns, n_updates : int64 ndarrays of shape (1,)
-        Units on the list, columns of the support, and updates since everything was computed afresh.
+        Units on the list, columns of the support, and updates since everything was
+        computed afresh.
     units, listed : ndarrays of shape (k_max,) and (n_units,)
         The list, and whether each unit is on it.
     support, place : int64 ndarrays of shape (m,) and (d,)
         Columns, filled up to the size of the support; and where each column of it is.
     w, M, T : ndarrays of shape (m,), (m, m) and (m, d)
-        Coefficients, (H_AA + alpha I)⁻¹ and M H_A, filled up to the size of the support.
+        Coefficients, (H_AA + alpha I)⁻¹ and M H_A, filled up to the size of the
+        support.
     g, q : ndarrays of shape (d,)
-        Half the gradient, and the Schur complement: what the support leaves of each column.
-        Infinite for columns of the support, and for those of units of several.
+        Half the gradient, and the Schur complement: what the support leaves of each
+        column. Infinite for columns of the support, and for those of units of several.
     S, block_starts : ndarrays
-        Schur complement of each unit of several columns off the list, up to the diagonal, one unit
-        after the other, and where each begins. Infinite on the diagonal for columns of the support.
+        Schur complement of each unit of several columns off the list, up to the
+        diagonal, one unit after the other, and where each begins. Infinite on the
+        diagonal for columns of the support.
     tolerance : float
         Share of a column below which it counts as linearly dependent.
     min_gain : float
@@ -221,7 +227,11 @@ def explained(s):  # type: ignore[no-untyped-def]
 @inner_kernel
 def least_gain(s, total):  # type: ignore[no-untyped-def]
     """Least gain of a change, given what is explained; less is rounding."""
-    return np.inf if 1.0 - total < s.tolerance else max(MIN_RELATIVE_GAIN * total, s.min_gain)
+    return (
+        np.inf
+        if 1.0 - total < s.tolerance
+        else max(MIN_RELATIVE_GAIN * total, s.min_gain)
+    )
 
 
 @inner_kernel

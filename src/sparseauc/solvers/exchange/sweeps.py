@@ -5,14 +5,16 @@ import numpy as np
 from ...utils.jit import inlined_kernel, inner_kernel
 from .limits import count
 
-# When less is left of a column that joins or leaves, its update costs so many digits that all is
-# computed afresh.
+# When less is left of a column that joins or leaves, its update costs so many digits
+# that all is computed afresh.
 _COSTLY = 1e-4
-# Columns handled at a time by the kernels: k rows of T in such slices stay in the cache.
+# Columns handled at a time by the kernels: k rows of T in such slices stay in the
+# cache.
 TILE = 512
 # Updates after which everything is computed afresh.
 _REFACTORISE_AFTER = 100
-# No unit or position. Numba compiles a kernel anew for each Python integer written in a call.
+# No unit or position. Numba compiles a kernel anew for each Python integer written in a
+# call.
 NONE = np.int64(-1)
 
 
@@ -186,7 +188,10 @@ def refactorise(s):  # type: ignore[no-untyped-def]
         for p in range(k + 1, size):
             a = members[p]
             b = members[best]
-            if _left(s, a)[0] * s.ridged_diagonal[b] > _left(s, b)[0] * s.ridged_diagonal[a]:
+            if (
+                _left(s, a)[0] * s.ridged_diagonal[b]
+                > _left(s, b)[0] * s.ridged_diagonal[a]
+            ):
                 best = p
         column = members[best]
         members[best] = members[k]
@@ -203,7 +208,9 @@ def _takes_part(s, column, left):  # type: ignore[no-untyped-def]
     if independent and s.may_depend and s.several.size > 0:
         for p in range(s.n_columns[0]):
             inverse = s.M[p, p] + s.T[p, column] ** 2 / left
-            independent &= inverse * s.tolerance * s.ridged_diagonal[s.support[p]] <= 1.0
+            independent &= (
+                inverse * s.tolerance * s.ridged_diagonal[s.support[p]] <= 1.0
+            )
     return independent
 
 
