@@ -209,9 +209,9 @@ class _Curvature(NamedTuple):
 
 
 @reordering_kernel
-def _fit_lists(
+def _fit_lists(  # type: ignore[no-untyped-def]
     rows, signs, starts, places, ridges, tolerance, alone, coefs, intercepts
-):  # type: ignore[no-untyped-def]
+):
     """Fit the columns of each list with each ridge but the first, of which all is known.
 
     ``signs`` are those of all columns, or None where none bind; ``alone`` are the
@@ -397,9 +397,9 @@ def _reduce(chosen, curvature, ridge, reduced, factor):  # type: ignore[no-untyp
 
 
 @inlined_kernel
-def _step(
+def _step(  # type: ignore[no-untyped-def]
     chosen, reduced, factor, curvature, gradient, gradients, signs, coef, step, follow
-):  # type: ignore[no-untyped-def]
+):
     """Newton's step of coefficients and intercepts, to be subtracted."""
     k = chosen.size
     across = curvature.across
@@ -432,9 +432,9 @@ def _step(
 
 
 @inlined_kernel
-def _line_search(
+def _line_search(  # type: ignore[no-untyped-def]
     rows, scores, move, decrement, ridge, coef, step, trial, excess, spread
-):  # type: ignore[no-untyped-def]
+):
     """Length of a step that lowers the loss enough, 0 if none does; and what is there."""
     length = 1.0
     while length > 1e-10:

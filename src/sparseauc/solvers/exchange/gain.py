@@ -20,9 +20,9 @@ def exchange_terms(g, q, t, shift, inverse):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel
-def keeps_signs(
+def keeps_signs(  # type: ignore[no-untyped-def]
     signs, members, k, sign, w, M, T, position, column, numerator, denominator
-):  # type: ignore[no-untyped-def]
+):
     """Tell whether all coefficients have the right signs after an exchange.
 
     Parameters
