@@ -3,8 +3,7 @@
 CSR tables are divided by the largest magnitude of each column, dense ones standardised.
 Five splits, 70 % of the rows to train; of the simulated tables five draws. Blocks of
 20/r rows have 20 positives on average; they have at least 64 rows, and at most a
-quarter of the table. That is the default; it was chosen on other splits and draws than
-those here.
+quarter of the table. 256 is the default.
 """
 
 from common import report  # isort: skip

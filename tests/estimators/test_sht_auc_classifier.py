@@ -145,14 +145,6 @@ def test_warm_start_continues(outbreak):
         model.fit(X[:, 1:], y)
 
 
-def test_the_default_blocks_are_those_of_the_share_of_positives():
-    X, y = make_outbreak(n=2000, d=30, k=5, mu=0.5, r=0.05, random_state=0)
-    settings = {"k": 5, "max_epochs": 5, "random_state": 0}
-    by_default = SHTAUCClassifier(**settings).fit(X, y)
-    same = SHTAUCClassifier(batch_size=400, **settings).fit(X, y)
-    np.testing.assert_array_equal(by_default.coef_, same.coef_)
-
-
 def test_integer_weights_are_repetitions_with_one_block(outbreak):
     X, y = outbreak
     weight = np.random.default_rng(0).integers(0, 4, y.size)

@@ -177,10 +177,11 @@ def concordance_cv(**parameters: Any) -> Callable[[], Any]:
     return lambda: SparseConcordanceCV(**parameters)
 
 
-def sht(**parameters: Any) -> Callable[[], Any]:
+def sht(batch_size: int = 64, **parameters: Any) -> Callable[[], Any]:
+    """Several blocks, even of small tables."""
     from sparseauc import SHTAUCClassifier
 
-    return lambda: SHTAUCClassifier(random_state=0, **parameters)
+    return lambda: SHTAUCClassifier(batch_size=batch_size, random_state=0, **parameters)
 
 
 def from_source(
@@ -507,8 +508,8 @@ freeze(
 
 freeze("sht", partial(fit, sht(k=5), draw))
 freeze("sht step", partial(fit, sht(k=5, step_size=0.05, max_epochs=20), draw))
-freeze("sht csr", partial(fit, sht(k=5, max_epochs=20), CSR))
-freeze("sht wide", partial(fit, sht(k=8, batch_size=16, max_epochs=30), WIDE))
+freeze("sht csr", partial(fit, sht(batch_size=75, k=5, max_epochs=20), CSR))
+freeze("sht wide", partial(fit, sht(batch_size=16, k=8, max_epochs=30), WIDE))
 freeze(
     "sht weights", partial(fit, sht(k=5, max_epochs=20), draw, sample_weight=weights)
 )

@@ -18,7 +18,6 @@ from ..errors import InputError
 from ..metrics import fast_auc
 from ..solvers.rows import BLOCK_ORDERS, BlockOrder
 from ..solvers.sht_auc import (
-    BatchSize,
     EpochRecord,
     SparseVector,
     StepSize,
@@ -51,13 +50,11 @@ class SHTAUCClassifier(SparseLinearClassifier):
     ----------
     k : int, default=10
         Largest number of columns. If X has fewer, all are kept, with a warning.
-    batch_size : int or "auto", default="auto"
-        Rows of a block (b in the paper). ``"auto"`` is as many as have 20 of the rarer
-        class on average, at least 64 and at most a quarter of the table: with few
-        positives smaller blocks rank new rows worse. More than n means all rows. Where
-        X is read in chunks, as from :func:`sparseauc.chunks.open_table` or a Dask
-        collection, every epoch visits the chunks in a fresh random order and cuts each
-        into blocks.
+    batch_size : int, default=256
+        Rows of a block (b in the paper); more than n means all rows. With few positives
+        small blocks rank new rows worse. Where X is read in chunks, as from
+        :func:`sparseauc.chunks.open_table` or a Dask collection, every epoch visits the
+        chunks in a fresh random order and cuts each into blocks.
     step_size : float, "auto" or "paper", default="auto"
         γ on the paper's scale, constant. ``"auto"`` follows the course of F, cannot
         diverge, and ends at the best iterate seen. ``"paper"`` is the step of the
@@ -147,10 +144,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [
-            StrOptions({"auto"}),
-            Interval(Integral, 1, None, closed="left"),
-        ],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
         "step_size": [
             StrOptions({"auto", "paper"}),
             Interval(Real, 0, None, closed="neither"),
@@ -173,7 +167,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
         self,
         k: int = 10,
         *,
-        batch_size: BatchSize = "auto",
+        batch_size: int = 256,
         step_size: StepSize = "auto",
         max_epochs: int = 50,
         tol: float = 1e-4,

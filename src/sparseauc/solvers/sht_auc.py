@@ -40,7 +40,6 @@ from ..utils.types import Array, Floats, Indices, Mask
 from .rows import BlockOrder, Blocks, Rows, add_rows, score_rows
 
 StepSize = float | Literal["auto", "paper"]
-BatchSize = int | Literal["auto"]
 
 # -------------------------------------------------------------------------- Algorithm 1
 
@@ -355,7 +354,7 @@ class TrainingSet:
         positive: Mask,
         weight: Array | None = None,
         *,
-        batch_size: BatchSize = "auto",
+        batch_size: int = 256,
         block_order: BlockOrder = "replacement",
         shuffle: bool = True,
         rng: np.random.Generator,
@@ -368,8 +367,6 @@ class TrainingSet:
         self.dtype: np.dtype[Any] = np.dtype(X.dtype)
         self._block_order = block_order
         self._rng = rng
-        if batch_size == "auto":
-            batch_size = default_batch_size(positive, self.weight)
         self._batch_size = batch_size
         self._shuffle = shuffle
         moments = self._moments(weight)
@@ -441,17 +438,6 @@ class TrainingSet:
             np.subtract(scores, squares, out=squares)
             np.square(squares, out=squares)
             return float(on_negative - on_positive), float(self._share @ squares)
-
-
-def default_batch_size(positive: Mask, weight: Array) -> int:
-    """Rows for twenty of the rarer class: 64 or more, but no more than a quarter of the table.
-
-    Compared with other sizes by benchmarks/sht_auc_batch.py.
-    """
-    labels = positive[weight > 0]
-    n = labels.size
-    rarer = min(int(labels.sum()), n - int(labels.sum()))
-    return round(max(64, min(20 * n / max(rarer, 1), n / 4)))
 
 
 # ----------------------------------------------------------------------------- the
