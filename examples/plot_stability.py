@@ -21,15 +21,13 @@ stability = stability_selection(data.X, data.y, k=10, n_pairs=50, random_state=0
 print("in most halves:", stability.selected(0.8).tolist())
 print("with a shift:  ", data.support.tolist())
 
-# %% Bounds on selections by chance ------------------------------ The first bound needs
-# no assumptions. The second assumes a shape of the distribution of frequencies and is
-# usually much lower.
+# %% Bounds on selections by chance ------------------------------ The bound of Shah and
+# Samworth needs no assumptions on the method or the columns.
 
 for threshold in (0.7, 0.8, 0.9):
     print(
         f"chosen in {threshold:.0%} of the halves: {stability.selected(threshold).size} columns, "
-        f"of which by chance at most {stability.error_bound(threshold):.1f} on average, or "
-        f"{stability.error_bound(threshold, r_concave=True):.2f}"
+        f"of which by chance at most {stability.error_bound(threshold):.1f} on average"
     )
 
 # %% The stability path ------------------ How often each column is on lists of 1, 2, …

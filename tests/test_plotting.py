@@ -100,7 +100,7 @@ def test_auc_path_of_a_grid_search_and_of_two_runs(data, searched):
     search = GridSearchCV(
         SparseAUCClassifier(), {"k": [1, 2, 3]}, scoring="roc_auc", cv=3
     )
-    first = AUCPathDisplay.from_cv_results(search.fit(*data).cv_results_, name="grid")
+    first = AUCPathDisplay.from_estimator(search.fit(*data), name="grid")
     np.testing.assert_allclose(
         first.line_.get_ydata(), search.cv_results_["mean_test_score"]
     )
@@ -119,20 +119,20 @@ def test_auc_path_needs_folds(data):
         AUCPathDisplay.from_estimator(SparseAUCClassifier(k=2).fit(*data))
     with pytest.raises(NotFittedError):
         AUCPathDisplay.from_estimator(SparseAUCClassifierCV())
+    ridges = GridSearchCV(SparseAUCClassifier(), {"alpha": [1.0]}, cv=2).fit(*data)
     with pytest.raises(ValueError, match="needs 'param_k'"):
-        AUCPathDisplay.from_cv_results({"mean_test_score": [0.5]})
+        AUCPathDisplay.from_estimator(ridges)
 
 
 # ---------------------------------------------------------------------------------- ROC
 
 
-@pytest.mark.parametrize("band", ["pointwise", "simultaneous"])
-def test_roc_with_its_band(data, band):
+def test_roc_with_its_band(data):
     X, y = data
     model = SparseAUCClassifier(k=3).fit(X[:150], y[:150])
     scores = model.decision_function(X[150:])
     display = ROCBandDisplay.from_estimator(
-        model, X[150:], np.where(y[150:] > 0, "sick", "healthy"), band=band, name="test"
+        model, X[150:], np.where(y[150:] > 0, "sick", "healthy"), name="test"
     )
     fpr, tpr, _ = roc_curve(y[150:], scores)
     np.testing.assert_array_equal(display.line_.get_xdata(), fpr)
@@ -142,7 +142,7 @@ def test_roc_with_its_band(data, band):
     assert display.interval == (limits.low, limits.high)
     assert legend_texts(display.ax_) == [
         f"test: AUC {limits.auc:.2f} ({limits.low:.2f}–{limits.high:.2f})",
-        f"95 %: CI of the AUC, {band} band",
+        "95 %: CI of the AUC, pointwise band",
     ]
     # The curve itself lies within its band.
     low = np.interp(fpr, display.band_fpr, display.band_low)
@@ -163,16 +163,11 @@ def test_roc_of_probabilities_ties_and_a_single_positive(data):
     assert one.line_.get_label() == "AUC 0.67"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"band": "wide"}, "band must be 'pointwise' or 'simultaneous'"),
-        ({"confidence": 95}, "confidence must lie strictly between 0 and 1"),
-    ],
-)
-def test_roc_arguments_are_checked(arguments, match):
-    with pytest.raises(ValueError, match=match):
-        ROCBandDisplay.from_predictions([0, 1], [0.0, 1.0], **arguments)
+def test_roc_confidence_is_checked():
+    with pytest.raises(
+        ValueError, match="confidence must lie strictly between 0 and 1"
+    ):
+        ROCBandDisplay.from_predictions([0, 1], [0.0, 1.0], confidence=95)
 
 
 def test_roc_scores_are_checked():

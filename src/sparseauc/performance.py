@@ -4,7 +4,6 @@
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -46,58 +45,39 @@ def binomial_limits(
 
 
 def roc_band(
-    scores: Array,
-    positive: Mask,
-    confidence: float = 0.95,
-    *,
-    band: Literal["pointwise", "simultaneous"] = "pointwise",
+    scores: Array, positive: Mask, confidence: float = 0.95
 ) -> tuple[Array, Array, Array]:
     """Confidence limits of the true positive rate at evenly spaced false positive rates.
 
-    ``ROCBandDisplay`` describes both bands.
+    ``ROCBandDisplay`` describes the band.
 
     Parameters
     ----------
     scores, positive : ndarrays of shape (n,)
     confidence : float, default=0.95
-        Level of each point, or of the whole curve.
-    band : {"pointwise", "simultaneous"}, default="pointwise"
+        Level of each point.
 
     Returns
     -------
     fpr, low, high : ndarrays of shape (501,)
     """
-    positives = scores[positive]
-    negatives = scores[~positive]
-    n_positive = positives.size
-    n_negative = negatives.size
+    ascending = np.sort(scores[positive])
+    negatives = np.sort(scores[~positive])
     fpr = np.linspace(0.0, 1.0, 501)
-    miss = 1.0 - np.sqrt(confidence)  # of each class
-    # How many negatives exceed the threshold whose false positive rate is t: from
-    # fewest to most.
-    if band == "simultaneous":
-        margin = np.sqrt(np.log(2.0 / miss) / (2 * n_negative))
-        fewest = np.ceil(np.maximum(fpr - margin, 0.0) * n_negative)
-        most = np.floor(np.minimum(fpr + margin, 1.0) * n_negative)
-    else:
-        fewest = binom.ppf(miss / 2, n_negative, fpr)
-        most = binom.ppf(1 - miss / 2, n_negative, fpr)
-    # So it lies below the `fewest`-th and not below the one after the `most`-th largest
-    # negative.
-    bounded = np.concatenate([[np.inf], np.sort(negatives)[::-1], [-np.inf]])
-    ascending = np.sort(positives)
-    upper, lower = (
-        bounded[np.clip(c, 0, n_negative + 1).astype(int)] for c in (fewest, most + 1)
+    level = np.sqrt(confidence)  # of each class
+    # How many negatives exceed the threshold whose false positive rate is t: so it lies
+    # below the `fewest`-th and not below the one after the `most`-th largest negative.
+    fewest, most = (
+        np.asarray(binom.ppf((1.0 + side * level) / 2, negatives.size, fpr), np.int64)
+        for side in (-1, 1)
     )
-    at_least = n_positive - ascending.searchsorted(upper, "left")
-    at_most = n_positive - ascending.searchsorted(lower, "right")
-    if band == "simultaneous":
-        margin = np.sqrt(np.log(2.0 / miss) / (2 * n_positive))
-        low = np.maximum(at_least / n_positive - margin, 0.0)
-        high = np.minimum(at_most / n_positive + margin, 1.0)
-    else:
-        low, _ = binomial_limits(at_least, n_positive, 1.0 - miss)
-        _, high = binomial_limits(at_most, n_positive, 1.0 - miss)
+    bounded = np.concatenate([[-np.inf], negatives, [np.inf]])[::-1]
+    upper = bounded[fewest]
+    lower = bounded[most + 1]
+    at_least = ascending.size - ascending.searchsorted(upper, "left")
+    at_most = ascending.size - ascending.searchsorted(lower, "right")
+    low, _ = binomial_limits(at_least, ascending.size, level)
+    _, high = binomial_limits(at_most, ascending.size, level)
     return fpr, low, high
 
 

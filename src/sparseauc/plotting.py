@@ -3,9 +3,8 @@
 matplotlib is imported only when something is drawn.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +35,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", TEX
 class AUCPathDisplay:
     """Validation AUC against the number of columns.
 
-    Use :meth:`from_estimator` or :meth:`from_cv_results`. The line is the mean over the
+    Use :meth:`from_estimator`. The line is the mean over the
     folds, at each k with its best ridge; the band is ± one standard error. The k with
     the highest mean and the chosen k are marked; the dotted line lies one standard
     error below the highest mean. If several budgets were tried, the x-axis is the
@@ -53,8 +52,6 @@ class AUCPathDisplay:
     chosen_auc : float, optional
         Its mean validation AUC, which is below the line if the fit chose another ridge
         than the best for this k; the line's by default.
-    name : str, optional
-        Name of the line in the legend.
     along : {"k", "budget"}, default="k"
         What ``ks`` are.
     measure : str, default="AUC"
@@ -85,74 +82,39 @@ class AUCPathDisplay:
     error: npt.ArrayLike
     chosen: float | None = None
     chosen_auc: float | None = None
-    name: str | None = None
     along: str = "k"
     measure: str = "AUC"
 
     @classmethod
-    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
-        """Draw the path of a ``SparseAUCClassifierCV`` or ``SparseConcordanceCV``.
+    def from_estimator(
+        cls, estimator: Any, *, ax: Any = None, name: str | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the path of a fitted model that was cross-validated.
 
         Parameters
         ----------
-        estimator : SparseAUCClassifierCV or SparseConcordanceCV
-            Fitted; or a pipeline that ends in one.
-        **kwargs
-            Other parameters, such as those of :meth:`plot`.
+        estimator : SparseAUCClassifierCV, SparseConcordanceCV or GridSearchCV
+            Fitted; a grid search over ``k``. Or a pipeline that ends in one.
+        ax, name, **kwargs
+            As of :meth:`plot`.
         """
         model = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         check_is_fitted(model)
         if not hasattr(model, "cv_results_"):
             raise InputError(f"{type(model).__name__} was not cross-validated")
-        return cls.from_cv_results(
-            model.cv_results_,
-            repeats=getattr(model, "n_repeats_", 1.0),
-            chosen=getattr(model, f"{_path_axis(model.cv_results_)}_", None),
-            chosen_auc=getattr(model, "best_score_", None),
-            measure="AUC" if is_classifier(model) else "C",
-            **kwargs,
-        )
-
-    @classmethod
-    def from_cv_results(
-        cls,
-        cv_results: Mapping[str, Any],
-        *,
-        repeats: float = 1.0,
-        chosen: float | None = None,
-        chosen_auc: float | None = None,
-        name: str | None = None,
-        measure: str = "AUC",
-        **kwargs: Any,
-    ) -> Self:
-        """Draw a table of validation scores.
-
-        Parameters
-        ----------
-        cv_results : mapping of str to array
-            With ``param_k`` and ``split0_test_score`` …, as ``SparseAUCClassifierCV``
-            and ``GridSearchCV`` over ``k`` have them.
-        repeats : float, default=1.0
-            How often each row was validated. Repeats use the same rows again and do not
-            make the standard error smaller.
-        chosen, chosen_auc, name, measure : optional
-            See :class:`AUCPathDisplay`.
-        **kwargs
-            Parameters of :meth:`plot`.
-        """
-        rows = auc_by_k(cv_results, repeats)
-        along = _path_axis(cv_results)
+        # Repeats use the same rows again and do not make the standard error smaller.
+        rows = auc_by_k(model.cv_results_, getattr(model, "n_repeats_", 1.0))
+        along = "budget" if "budget" in rows[0] else "k"
         display = cls(
             ks=[row[along] for row in rows],
             mean=[row["auc"] for row in rows],
             error=[row["standard_error"] for row in rows],
-            chosen=chosen,
-            chosen_auc=chosen_auc,
-            name=name,
+            chosen=getattr(model, f"{along}_", None),
+            chosen_auc=getattr(model, "best_score_", None),
             along=along,
-            measure=measure,
+            measure="AUC" if is_classifier(model) else "C",
         )
-        return display.plot(**kwargs)
+        return display.plot(ax, name=name, **kwargs)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the line, its band and the marks.
@@ -167,7 +129,6 @@ class AUCPathDisplay:
             Passed to matplotlib's ``plot`` for the line.
         """
         ax = _one_panel(ax)
-        name = self.name if name is None else name
         prefix = "" if name is None else f"{name}, "
         ks = np.asarray(self.ks)
         mean = np.asarray(self.mean)
@@ -226,15 +187,11 @@ class ROCBandDisplay:
         Points of the curve.
     band_fpr, band_low, band_high : array-like of shape (n_points,)
         False positive rates, and the limits of the true positive rate there.
-    band : {"pointwise", "simultaneous"}
-        Kind of coverage, shown in the legend.
     confidence : float
         Level of band and interval.
     auc : float
     interval : pair of float, optional
         Interval of the AUC; undefined when a class has a single row.
-    name : str, optional
-        Name of the curve in the legend.
 
     Attributes
     ----------
@@ -244,17 +201,12 @@ class ROCBandDisplay:
 
     Notes
     -----
-    Both bands have at least the stated coverage, for any continuous scores and any
-    number of rows. Let c be the threshold with false positive rate t. The number of
-    negatives above c bounds c by two negative scores; the numbers of positives above
-    these bound the true positive rate at t. The classes are independent, so each takes
-    the square root of the level.
-
-    *Pointwise*: the number of negatives above c is binomial, and the limits for the
-    positives are those of Clopper and Pearson.
-
-    *Simultaneous*: both distribution functions lie everywhere within Massart's bound
-    √(log(2/a)/2n) of the empirical ones, so the whole true curve lies in the band.
+    The band is pointwise: at each false positive rate it has at least the stated
+    coverage, for any continuous scores and any number of rows. Let c be the threshold
+    with false positive rate t. The number of negatives above c is binomial, and bounds c
+    by two negative scores; the numbers of positives above these bound the true positive
+    rate at t, with the limits of Clopper and Pearson. The classes are independent, so
+    each takes the square root of the level.
 
     Use rows that were not used for fitting: otherwise curve, band and interval are
     optimistic.
@@ -275,11 +227,9 @@ class ROCBandDisplay:
     band_fpr: npt.ArrayLike
     band_low: npt.ArrayLike
     band_high: npt.ArrayLike
-    band: Literal["pointwise", "simultaneous"]
     confidence: float
     auc: float
     interval: tuple[float, float] | None = None
-    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -306,7 +256,6 @@ class ROCBandDisplay:
         y_true: npt.ArrayLike,
         y_score: npt.ArrayLike,
         *,
-        band: Literal["pointwise", "simultaneous"] = "pointwise",
         confidence: float = 0.95,
         interval: tuple[float, float] | None = None,
         name: str | None = None,
@@ -319,7 +268,6 @@ class ROCBandDisplay:
         ----------
         y_true, y_score : array-like of shape (n,)
             Binary labels and scores, as for :func:`sparseauc.metrics.auc`.
-        band : {"pointwise", "simultaneous"}, default="pointwise"
         confidence : float, default=0.95
             Level of band and interval.
         interval : pair of float, optional
@@ -332,10 +280,6 @@ class ROCBandDisplay:
         **kwargs
             Passed to matplotlib's ``plot`` for the curve.
         """
-        if band not in ("pointwise", "simultaneous"):
-            raise InputError(
-                f"band must be 'pointwise' or 'simultaneous', got {band!r}"
-            )
         if not 0.0 < confidence < 1.0:
             raise InputError(
                 f"confidence must lie strictly between 0 and 1, got {confidence}"
@@ -348,20 +292,18 @@ class ROCBandDisplay:
         if interval is None and min(positive.sum(), (~positive).sum()) > 1:
             limits = auc_confidence_interval(y_true, y_score, confidence)
             interval = limits.low, limits.high
-        grid, low, high = roc_band(scores, positive, confidence, band=band)
+        grid, low, high = roc_band(scores, positive, confidence)
         display = cls(
             fpr=fpr,
             tpr=tpr,
             band_fpr=grid,
             band_low=low,
             band_high=high,
-            band=band,
             confidence=confidence,
             auc=area,
             interval=interval,
-            name=name,
         )
-        return display.plot(ax=ax, **kwargs)
+        return display.plot(ax, name=name, **kwargs)
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the curve, its band and the line of chance.
@@ -369,7 +311,6 @@ class ROCBandDisplay:
         Parameters are those of :meth:`from_predictions`.
         """
         ax = _one_panel(ax, square=True)
-        name = self.name if name is None else name
         label = f"{'' if name is None else name + ': '}AUC {self.auc:.2f}"
         if self.interval is not None:
             label += f" ({self.interval[0]:.2f}–{self.interval[1]:.2f})"
@@ -382,7 +323,7 @@ class ROCBandDisplay:
             color=self.line_.get_color(),
             alpha=0.2,
             linewidth=0,
-            label=f"{100 * self.confidence:g} %: CI of the AUC, {self.band} band",
+            label=f"{100 * self.confidence:g} %: CI of the AUC, pointwise band",
         )
         (self.chance_line_,) = ax.plot(
             [0, 1], [0, 1], color=QUIET, linestyle=":", linewidth=1, zorder=1
@@ -406,8 +347,3 @@ def _one_panel(ax: Any, *, square: bool = False) -> Any:
         size = (height, height) if square else (width, height)
         _, ax = plt.subplots(figsize=size, layout="constrained")
     return ax
-
-
-def _path_axis(cv_results: Mapping[str, Any]) -> str:
-    """Return what the path runs along: "budget" if several were tried, else "k"."""
-    return "budget" if np.unique(cv_results.get("param_budget", ())).size > 1 else "k"

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil, exp
+from math import ceil
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq, minimize_scalar
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -90,7 +89,7 @@ class StabilityResult:
         often = np.flatnonzero(self.frequency >= threshold)
         return often[np.argsort(-self.frequency[often], kind="stable")]
 
-    def error_bound(self, threshold: float = 0.6, *, r_concave: bool = False) -> float:
+    def error_bound(self, threshold: float = 0.6) -> float:
         """Bound the expected number of columns that ``selected(threshold)`` holds by chance.
 
         By chance means: a column whose probability of being chosen from half of the
@@ -101,9 +100,6 @@ class StabilityResult:
         ----------
         threshold : float, default=0.6
             τ, above 1/2 and at most 1.
-        r_concave : bool, default=False
-            Assume a shape of the distribution of the frequencies; the bound is then
-            much lower.
 
         Returns
         -------
@@ -112,18 +108,12 @@ class StabilityResult:
 
         Notes
         -----
-        Without assumptions the bound is q² / ((2τ − 1) p), the worst case of Shah and
+        The bound is q² / ((2τ − 1) p), the worst case of Shah and
         Samworth (2013, theorem 1) for columns of probability q/p at most. It needs rows
         that are independent and alike within each class, and nothing of the method or
         the columns. The same number is Meinshausen and Bühlmann's (2010) for *all*
         columns without signal, who must assume besides that those are exchangeable and
         that the method does no worse than guessing.
-
-        The bound with ``r_concave=True`` is Shah and Samworth's equation 8. It assumes
-        that, for columns of low probability, the simultaneous share has a −1/2-concave
-        distribution and the frequency a −1/4-concave one: they fall away from a single
-        peak no more slowly than a power. The authors find this in every example they
-        try; it is not a theorem.
 
         No bound exceeds q/τ: more columns than that cannot reach the threshold.
         """
@@ -139,14 +129,7 @@ class StabilityResult:
         tau = least / halves
         q = self.k - self.n_forced
         p = self.n_free
-        bound = min(q * q / ((2.0 * tau - 1.0) * p), q / tau)
-        if r_concave:
-            theta = q / p
-            pairs = self.n_pairs
-            both = _r_concave_tail(pairs * theta**2, least - pairs, pairs, -1 / 2)
-            either = _r_concave_tail(halves * theta, least, halves, -1 / 4)
-            bound = min(bound, p * both, p * either)
-        return bound
+        return min(q * q / ((2.0 * tau - 1.0) * p), q / tau)
 
 
 def stability_selection(
@@ -220,8 +203,8 @@ def stability_selection(
     >>> result = stability_selection(data.X, data.y, k=5, n_pairs=20, random_state=0)
     >>> sorted(result.selected(0.9).tolist()) == data.support.tolist()
     True
-    >>> round(result.error_bound(0.8), 2), round(result.error_bound(0.8, r_concave=True), 2)
-    (0.83, 0.13)
+    >>> round(result.error_bound(0.8), 2)
+    0.83
     """
     # The checks of data and parameters, and the errors, are those of the estimator.
     kind = SparseConcordance if is_times(y) else SparseAUCClassifier
@@ -352,44 +335,3 @@ def _supports_of_pair(
         path = path_of_moments(quadratic, ks, np.array([alpha]), restrictions)
         supports.append([np.unique(columns[one.support]) for one in path.solutions[0]])
     return supports
-
-
-def _r_concave_tail(mean: float, least: int, top: int, r: float) -> float:
-    """Largest P(N ≥ least) of an r-concave N on 0 … top with this mean; r < 0."""
-    # A distribution f is r-concave when f^r is convex. The largest tail is that of a
-    # power cut off, f(i) ∝ (a + i)^(1/r) for i ≤ c, with what it lacks of the mean as
-    # an atom at c + 1 (Shah and Samworth 2013, appendix); what remains is to search
-    # over c and a. They are kept as log a.
-    count = np.arange(top + 1.0)
-    # Below twice the mean the largest tail is of another form; one is always a bound.
-    shortest = ceil(2.0 * mean) + 1
-    if least < shortest:
-        return 1.0
-
-    def power(log_a: float, cut: int) -> Array:
-        # In units of f(0), which neither overflows nor vanishes.
-        f: Array = (1.0 + exp(-log_a) * count[: cut + 1]) ** (1.0 / r)
-        return f
-
-    def excess(log_a: float, cut: int) -> float:
-        f = power(log_a, cut)
-        return float(f @ count[: cut + 1] / f.sum()) - mean
-
-    def below(log_a: float, cut: int) -> float:
-        # P(N < least); the atom at cut + 1 makes up the mean.
-        f = power(log_a, cut)
-        return (cut + 1 - mean) * float(
-            f[:least].sum() / (f @ (cut + 1 - count[: cut + 1]))
-        )
-
-    # Without an atom at either end: at c + 1 it has grown to the power's own value
-    # there.
-    cuts = range(max(shortest, least - 1), top + 1)
-    ends = [brentq(excess, -100.0, 50.0, args=(cut,)) for cut in cuts]
-    smallest = min(below(end, cut) for end, cut in zip(ends, cuts, strict=True))
-    for cut, high, low in zip(cuts, ends, ends[1:], strict=False):
-        inside = minimize_scalar(
-            below, bounds=(low, high), args=(cut,), method="bounded"
-        )
-        smallest = min(smallest, float(inside.fun))
-    return 1.0 - smallest
