@@ -42,19 +42,13 @@ def problem(seed, n=40, d=12):
     return X, y, rng.integers(0, 4, n) * 1.0
 
 
-def dense(vector, d):
-    w = np.zeros(d)
-    w[vector.support] = vector.values
-    return w
-
-
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 14))
 def test_equals_the_naive_algorithm(seed, k):
     X, y, _ = problem(seed)
     expected = naive_mean_difference(X, y, k)
     for table in (X, np.asfortranarray(X), sp.csr_array(X)):
         result = mean_difference(class_moments(table, y), k)
-        np.testing.assert_allclose(dense(result, 12), expected, rtol=1e-9)
+        np.testing.assert_allclose(result, expected, rtol=1e-9)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -65,16 +59,14 @@ def test_weights_are_repetitions(seed):
     expected = naive_mean_difference(X[repeated], y[repeated], 5)
     for table in (X, sp.csr_array(X)):
         result = mean_difference(class_moments(table, y, weight), 5)
-        np.testing.assert_allclose(dense(result, 12), expected, rtol=1e-9)
+        np.testing.assert_allclose(result, expected, rtol=1e-9)
 
 
 def test_merged_summaries_are_enough():
     X, y, _ = problem(0)
     parts = [class_moments(X[i::3], y[i::3]).summary() for i in range(3)]
     merged = mean_difference(ClassMoments.merge(parts), 4)
-    np.testing.assert_allclose(
-        dense(merged, 12), naive_mean_difference(X, y, 4), rtol=1e-9
-    )
+    np.testing.assert_allclose(merged, naive_mean_difference(X, y, 4), rtol=1e-9)
 
 
 # ------------------------------------------------------------------------ what it means
@@ -92,10 +84,10 @@ def test_differences_order_columns_by_their_auc():
 
 def test_nothing_beats_it_on_independent_columns():
     train = make_outbreak(n=20_000, d=40, k=8, mu=0.5, r=0.2, random_state=0)
-    support, values = mean_difference(class_moments(train.X, train.y), 8)
-    np.testing.assert_array_equal(support, train.support)
+    coef = mean_difference(class_moments(train.X, train.y), 8)
+    np.testing.assert_array_equal(np.flatnonzero(coef), train.support)
     # The best direction is the shift over the variance: all ones up to a factor here.
-    cosine = values.sum() / np.sqrt(8 * values @ values)
+    cosine = coef.sum() / np.sqrt(8 * coef @ coef)
     assert cosine > 0.999
 
 
@@ -120,11 +112,13 @@ def test_perfect_separators_come_first(kind):
     X[:, 13] = np.where(y > 0, 0.0, -1e-5)
     moments = class_moments(kind(X), y)
     result = mean_difference(moments, 2)
-    np.testing.assert_array_equal(result.support, [7, 13])
-    np.testing.assert_allclose(result.values, [1e6 / -0.2, 1e6 / 1e-5], rtol=1e-6)
+    np.testing.assert_array_equal(np.flatnonzero(result), [7, 13])
+    np.testing.assert_allclose(result[[7, 13]], [1e6 / -0.2, 1e6 / 1e-5], rtol=1e-6)
     one = mean_difference(moments, 1)
-    np.testing.assert_array_equal(one.support, [7])  # of equals, the smaller number
-    scores = X @ dense(mean_difference(moments, 10), 20)
+    np.testing.assert_array_equal(
+        np.flatnonzero(one), [7]
+    )  # of equals, the smaller number
+    scores = X @ mean_difference(moments, 10)
     assert scores[y > 0].min() > scores[y < 0].max()
 
 
@@ -134,7 +128,7 @@ def test_constant_columns_are_never_chosen(kind):
     X[:, 2], X[:, 5], X[:, 6] = 0.0, 0.1, 1e15 + 0.3
     for weights in (None, weight + 0.1):
         result = mean_difference(class_moments(kind(X), y, weights), 12)
-        assert set(range(12)) - set(result.support.tolist()) == {2, 5, 6}
+        assert set(range(12)) - set(np.flatnonzero(result).tolist()) == {2, 5, 6}
 
 
 def test_the_smaller_column_wins_a_tie():
@@ -144,9 +138,9 @@ def test_the_smaller_column_wins_a_tie():
     )  # every column three times, at all places of a vector register
     moments = class_moments(X, y)
     best = int(np.argmax(np.abs(standardised_differences(moments)[:12])))
-    np.testing.assert_array_equal(mean_difference(moments, 1).support, [best])
+    np.testing.assert_array_equal(np.flatnonzero(mean_difference(moments, 1)), [best])
     np.testing.assert_array_equal(
-        mean_difference(moments, 2).support, [best, best + 12]
+        np.flatnonzero(mean_difference(moments, 2)), [best, best + 12]
     )
 
 
@@ -155,10 +149,8 @@ def test_the_scale_of_a_column_does_not_matter():
     scales = 2.0 ** np.arange(-30, 30, 5)
     plain = mean_difference(class_moments(X, y), 6)
     scaled = mean_difference(class_moments(X * scales + 7.0 * scales, y), 6)
-    np.testing.assert_array_equal(scaled.support, plain.support)
-    np.testing.assert_allclose(
-        scaled.values * scales[plain.support], plain.values, rtol=1e-6
-    )
+    np.testing.assert_array_equal(scaled != 0, plain != 0)
+    np.testing.assert_allclose(scaled * scales, plain, rtol=1e-6)
 
 
 def test_values_that_cannot_be_squared_are_named():

@@ -13,12 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from naive import minimise_on_support
 from sparseauc import class_moments
 from sparseauc.solvers.rows import Blocks
-from sparseauc.solvers.sht_auc import (
-    Iterate,
-    SparseVector,
-    TrainingSet,
-    gradient_step,
-)
+from sparseauc.solvers.sht_auc import TrainingSet, block_gradient
 
 STORAGES = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sp.csr_array}
 
@@ -36,11 +31,8 @@ class Objective(TrainingSet):
             X, positive, weight, batch_size=len(positive), rng=None, shuffle=False
         )
 
-    def scores_of(self, w):
-        return self.scores(SparseVector(np.flatnonzero(w), w[np.flatnonzero(w)]))
-
     def value_at(self, w):
-        return self.value(self.scores_of(np.asarray(w, self.dtype)))
+        return self.value(self.scores(np.asarray(w, self.dtype)))
 
     def gradient(self, w):
         return self.block_gradient(w, np.arange(self.X.shape[0]), 1)
@@ -52,10 +44,10 @@ class Objective(TrainingSet):
         )
         loss = self._loss._replace(scale_positive=scales[0], scale_negative=scales[1])
         w = np.asarray(w, self.dtype)
-        vector = SparseVector(np.flatnonzero(w), w[np.flatnonzero(w)])
-        iterate = Iterate.at(vector, w.size, w.size)
-        gradient_step(self._rows, loss, np.asarray(rows), -1.0, iterate)
-        return iterate.step
+        gradient = np.empty_like(w)
+        support = np.flatnonzero(w)
+        block_gradient(self._rows, loss, np.asarray(rows), w, support, 1.0, gradient)
+        return gradient
 
 
 # ------------------------------------------------------------------------------ naive
@@ -300,12 +292,12 @@ def test_storages_agree(problem):
         for name, limit in (
             ("value_at", 2 * problem.value_limit(problem.w)),
             ("gradient", 2 * problem.gradient_limit(problem.w)),
-            ("scores_of", 2 * problem.margin_limit(problem.w)),
+            ("scores", 2 * problem.margin_limit(problem.w)),
         ):
             first, other = (
                 getattr(o, name)(problem.w) for o in (objectives[0], objective)
             )
-            if name == "scores_of":  # rows of weight zero may lie further out
+            if name == "scores":  # rows of weight zero may lie further out
                 first, other = first[problem.weight > 0], other[problem.weight > 0]
             assert_within(first, other, limit)
 

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..moments import Moments
 from ..moments.base import check_deviations
-from ..solvers.sht_auc import SparseVector, hard_threshold
+from ..solvers.sht_auc import hard_threshold
 from ..utils.types import Array
 from ._base import SparseLinearClassifier, checks_parameters
 
@@ -44,7 +44,7 @@ def standardised_differences(moments: Moments) -> Array:
     return clipped
 
 
-def mean_difference(moments: Moments, k: int) -> SparseVector:
+def mean_difference(moments: Moments, k: int) -> Array:
     """Choose the k columns with the largest standardised difference of class means.
 
     Parameters
@@ -57,22 +57,24 @@ def mean_difference(moments: Moments, k: int) -> SparseVector:
 
     Returns
     -------
-    SparseVector
-        The columns, ascending, and their coefficients z_j/s_j.
+    ndarray of shape (n_features,)
+        The coefficients z_j/s_j of the columns chosen, 0 of the others.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sparseauc.moments import class_moments
     >>> X = np.array([[0.0, 5.0, 1.0], [2.0, 7.0, 1.0], [4.0, 5.0, 1.0], [6.0, 8.0, 1.0]])
-    >>> support, values = mean_difference(class_moments(X, [0, 0, 1, 1]), k=1)
-    >>> print(support, values)  # 4 apart, and a variance of 1 within each class
-    [0] [4.]
+    >>> print(mean_difference(class_moments(X, [0, 0, 1, 1]), k=1))
+    [4. 0. 0.]
+
+    The means are 4 apart, with a variance of 1 within each class.
     """
-    z = standardised_differences(moments)
-    chosen, values = hard_threshold(z, k)
+    z = hard_threshold(standardised_differences(moments), k)
     # The difference over s², with s = difference/z, which also holds where z was cut.
-    return SparseVector(chosen, values * (values / -moments.delta[chosen]))
+    coef = np.zeros_like(z)
+    np.divide(z, -moments.delta, out=coef, where=z != 0)
+    return z * coef
 
 
 class MeanDifferenceClassifier(SparseLinearClassifier):
@@ -149,8 +151,6 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
         X, outcome, _ = self._check_rows(X, y, sample_weight)
         moments = outcome.quadratic(X)
         k = self._columns_to_keep(self.k, X.shape[1])
-        support, values = mean_difference(moments, k)
-        coef = np.zeros(X.shape[1], X.dtype)
-        coef[support] = values
+        coef = mean_difference(moments, k).astype(X.dtype)
         self.standardised_differences_ = standardised_differences(moments)
         return self._set_coef(coef, moments.centre)

@@ -19,7 +19,6 @@ from ..metrics import fast_auc
 from ..solvers.rows import BLOCK_ORDERS, BlockOrder
 from ..solvers.sht_auc import (
     EpochRecord,
-    SparseVector,
     StepSize,
     TrainingSet,
     sht_auc,
@@ -263,7 +262,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
             callback=monitor if watched or self.callback is not None else None,
         )
         if monitor.best is not None:
-            w = SparseVector(monitor.best.support, monitor.best.values)
+            w = np.zeros_like(w)
+            w[monitor.best.support] = monitor.best.values
         self.objective_ = training.value(training.scores(w))
         self.history_ = monitor.history
         if self.objective_ > 1.0:
@@ -273,7 +273,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
                 ConvergenceWarning,
                 stacklevel=frames_of_ours(),
             )
-        return self._set_coef(w.dense(X.shape[1]), training.means.mean(axis=0))
+        return self._set_coef(w, training.means.mean(axis=0))
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:

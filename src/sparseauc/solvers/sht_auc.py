@@ -27,7 +27,7 @@ the k largest.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -53,27 +53,23 @@ def sht_auc(
     tol: float = 1e-4,
     start: Floats | None = None,
     callback: Callback | None = None,
-) -> tuple[SparseVector, int]:
+) -> tuple[Floats, int]:
     """Minimise F over w with at most k non-zeros by stochastic hard thresholding.
 
     The parameters are those of :class:`sparseauc.SHTAUCClassifier`; ``start`` is w_0,
     of which the k largest entries are used. Returns the last iterate, as in the paper,
     or the best one where the step is automatic, and the number of epochs.
     """
+    watched = step_size == "auto" or callback is not None
+
+    def look(w: Floats) -> Point:
+        scores = training.scores(w) if watched else np.empty(0)
+        return Point(w, scores, training.value(scores) if watched else np.nan)
+
     # Input: k, step size γ, w_0 with ‖w_0‖₀ ≤ k. The training set knows x̄₊ and x̄₋.
-    d = training.n_features
-    k = min(k, d)
-    w_0 = np.zeros(d) if start is None else start
-    w = Iterate.at(hard_threshold(w_0.astype(training.dtype), k), d, k)
-    needs_scores = step_size == "auto" or callback is not None
-
-    def look() -> Point:
-        vector = w.vector()
-        scores = training.scores(vector) if needs_scores else np.empty(0)
-        finite = needs_scores and w.size[0] >= 0
-        return Point(vector, scores, training.value(scores) if finite else np.nan)
-
-    point = look()
+    k = min(k, training.n_features)
+    w_0 = np.zeros(training.n_features) if start is None else start
+    point = look(hard_threshold(w_0.astype(training.dtype), k))
     driver = None
     if step_size == "paper":
         step_size = training.paper_step()
@@ -82,22 +78,17 @@ def sht_auc(
     for epoch in range(1, max_epochs + 1):
         before = point
         gamma = float(step_size) if driver is None else driver.step_size(epoch)
-        # As many times as there are blocks: draw B, and w_{t+1} = H_k(w_t − γ
-        # ∇f_B(w_t)).
-        training.run_epoch(w, gamma)
-        point = look()
-        undone = driver is not None and not driver.accepts(point)
-        if driver is not None and undone:
-            point = driver.best
-            w.move_to(point.w)
-        if w.size[0] < 0:
+        w = before.w.copy()
+        # For every block: draw B, and w_{t+1} = H_k(w_t − γ ∇f_B(w_t)).
+        finite = training.run_epoch(w, k, gamma)
+        if not finite and driver is None:
             raise InputError(
                 f"SHT-AUC diverged in epoch {epoch} with step_size={gamma:g}: give a smaller one, "
                 "or rescale the columns"
             )
-        converged = not undone and _moved_less_than(
-            tol, before.w.dense(d), point.w.dense(d)
-        )
+        end = look(w) if finite else before._replace(value=np.nan)
+        point = end if driver is None else driver.keep(end)
+        converged = point is end and _moved_less_than(tol, before.w, end.w)
         stopped = callback is not None and callback(
             _record(training, epoch, gamma, point)
         )
@@ -126,7 +117,7 @@ Callback = Callable[[EpochRecord], bool | None]
 class Point(NamedTuple):
     """End of an epoch; scores and F are computed only if something depends on them."""
 
-    w: SparseVector
+    w: Floats
     scores: Floats
     value: float  # NaN after an overflow
 
@@ -134,10 +125,13 @@ class Point(NamedTuple):
 def _record(
     training: TrainingSet, epoch: int, step: float, point: Point
 ) -> EpochRecord:
+    w, scores, value = point
     weight = training.weight if training.weighted else None
-    auc = fast_auc(point.scores, training.positive, weight)
-    size = point.w.support.size
-    return EpochRecord(epoch, point.value, auc, size, step, *point.w, point.scores)
+    auc = fast_auc(scores, training.positive, weight)
+    support = np.flatnonzero(w)
+    return EpochRecord(
+        epoch, value, auc, support.size, step, support, w[support], scores
+    )
 
 
 def _moved_less_than(tol: float, before: Floats, after: Floats) -> bool:
@@ -148,8 +142,7 @@ def _moved_less_than(tol: float, before: Floats, after: Floats) -> bool:
         return tol > 0.0 and bool(moved @ moved < tol**2 * length)
 
 
-# ------------------------------------------------------------------ the step w ← H_k(w
-# − γ ∇f_B(w))
+# ---------------------------------------------- the step w ← H_k(w − γ ∇f_B(w))
 
 
 class BlockLoss(NamedTuple):
@@ -161,82 +154,46 @@ class BlockLoss(NamedTuple):
     scale_negative: float
 
 
-class SparseVector(NamedTuple):
-    """The non-zeros of a vector, by ascending column."""
-
-    support: Indices
-    values: Floats
-
-    def dense(self, n_features: int) -> Floats:
-        """Return the entries of all columns."""
-        w = np.zeros(n_features, self.values.dtype)
-        w[self.support] = self.values
-        return w
-
-
-class Iterate(NamedTuple):
-    """w_t, as a vector and by the columns that it uses."""
-
-    w: Floats
-    support: (
-        Indices  # of length k; the first ``size`` entries are the non-zeros, ascending
-    )
-    size: Indices  # in an array of one; −1 once w has overflowed
-    step: Floats  # −γ∇f_B(w)
-    magnitudes: Floats  # scratch space of H_k
-
-    @classmethod
-    def at(cls, vector: SparseVector, n_features: int, k: int) -> Self:
-        """Begin at a vector of at most k non-zeros."""
-        iterate = cls(
-            vector.dense(n_features),
-            np.empty(k, np.int64),
-            np.empty(1, np.int64),
-            np.empty(n_features, vector.values.dtype),
-            np.empty(n_features, vector.values.dtype),
-        )
-        iterate.move_to(vector)
-        return iterate
-
-    def move_to(self, vector: SparseVector) -> None:
-        """Go on from another vector."""
-        self.w[:] = 0
-        self.w[vector.support] = vector.values
-        self.support[: vector.support.size] = vector.support
-        self.size[0] = vector.support.size
-
-    def vector(self) -> SparseVector:
-        """Copy the non-zeros."""
-        support = self.support[: max(0, self.size[0])].copy()
-        return SparseVector(support, self.w[support])
-
-
 @kernel
-def descend(rows, loss, constant, order, starts, drawn, step_size, iterate):  # type: ignore[no-untyped-def]
-    """Take the step w ← H_k(w − γ ∇f_B(w)) on each block drawn, as long as w is finite.
+def descend(rows, loss, constant, order, starts, drawn, step_size, k, w):  # type: ignore[no-untyped-def]
+    """Take the step w ← H_k(w − γ ∇f_B(w)) on each block drawn; False before w overflows.
 
     Blocks are those of ``Blocks``; ``constant`` columns are never chosen.
     """
+    moved = np.empty_like(w)
+    magnitudes = np.empty_like(w)
+    support = np.flatnonzero(w)
     for i in drawn:
         block = order[starts[i] : starts[i + 1]]
-        gradient_step(rows, loss, block, step_size, iterate)
-        keep_largest(constant, iterate)
-        if iterate.size[0] < 0:
-            break
+        block_gradient(rows, loss, block, w, support, -step_size, moved)
+        for j in support:
+            moved[j] += w[j]
+        for j in constant:
+            moved[j] = 0
+        # The k columns held until now bound the k-th largest magnitude from below.
+        floor = moved.dtype.type(0)
+        if support.size == k:
+            floor = np.min(np.abs(moved[support]))
+        if not np.isfinite(moved).all():
+            return False
+        for j in support:
+            w[j] = 0
+        support = largest(moved, k, floor, magnitudes)
+        for j in support:
+            w[j] = moved[j]
+    return True
 
 
 @kernel
-def gradient_step(rows, loss, block, step_size, iterate):  # type: ignore[no-untyped-def]
-    """Set ``iterate.step`` to −γ ∇f_B(w)."""
-    w, step = iterate.w, iterate.step
-    support = iterate.support[: iterate.size[0]]
-    number = step.dtype.type
+def block_gradient(rows, loss, block, w, support, factor, gradient):  # type: ignore[no-untyped-def]
+    """Set ``gradient`` to ∇f_B(w) times a factor."""
+    number = w.dtype.type
     on_mean_positive = 0.0  # w·x̄₊
     on_mean_negative = 0.0  # w·x̄₋
     for j in support:
         on_mean_positive += w[j] * loss.mean_positive[j]
         on_mean_negative += w[j] * loss.mean_negative[j]
-    scores = np.empty(block.size, step.dtype)
+    scores = np.empty(block.size, w.dtype)
     score_rows(rows, block, w, support, scores)
     # Values are chosen, not branches: the labels of a block cannot be predicted.
     sum_positive = 0.0
@@ -251,61 +208,39 @@ def gradient_step(rows, loss, block, step_size, iterate):  # type: ignore[no-unt
         multiplier *= rows.weight[row]
         sum_positive += multiplier if is_positive else 0.0
         sum_negative += 0.0 if is_positive else multiplier
-        scores[q] = number(-step_size * multiplier)
+        scores[q] = number(factor * multiplier)
     # Σ multiplier·(x − x̄) + 2 (1 + w·δ) δ, with the means taken out of the sum over
     # rows.
     margin = 2.0 * (1.0 + on_mean_negative - on_mean_positive)
-    on_positive = number(step_size * (sum_positive + margin))
-    on_negative = number(step_size * (sum_negative - margin))
-    for j in range(step.size):
-        step[j] = (
+    on_positive = number(-factor * (sum_positive + margin))
+    on_negative = number(-factor * (sum_negative - margin))
+    for j in range(w.size):
+        gradient[j] = (
             on_positive * loss.mean_positive[j] + on_negative * loss.mean_negative[j]
         )
-    add_rows(rows, block, scores, step)
+    add_rows(rows, block, scores, gradient)
 
 
 @kernel
-def keep_largest(constant, iterate):  # type: ignore[no-untyped-def]
-    """Set w to H_k(w + step): its k entries of the largest magnitude; of equal ones the first."""
-    w, support, moved = iterate.w, iterate.support, iterate.step
-    k = support.size
-    size = iterate.size[0]
-    for j in support[:size]:
-        moved[j] += w[j]
-        w[j] = 0
-    for j in constant:
-        moved[j] = 0
-    # The k columns held until now bound the k-th largest magnitude from below.
-    floor = moved.dtype.type(0)
-    if size == k:
-        floor = np.min(np.abs(moved[support]))
-    iterate.size[0] = _largest(moved, k, floor, iterate.magnitudes, support)
-    for j in support[: iterate.size[0]]:
-        w[j] = moved[j]
+def largest(vector, k, floor, magnitudes):  # type: ignore[no-untyped-def]
+    """Columns of the k entries of the largest magnitude, ascending; of equal ones the first.
 
-
-@kernel
-def _largest(vector, k, floor, magnitudes, support):  # type: ignore[no-untyped-def]
-    """Write the columns of the k largest entries to ``support``; return how many, −1 for NaN.
-
-    None of them is smaller than ``floor``. Zeros are never chosen.
+    None of them is smaller than ``floor``. Zeros are never chosen. ``magnitudes`` is
+    overwritten.
     """
     count = 0
-    finite = True
     for j in range(vector.size):
         # Written always and kept by counting: a branch is mispredicted when many pass.
         magnitude = abs(vector[j])
         magnitudes[count] = magnitude
         count += magnitude >= floor
-        finite &= magnitude < np.inf  # which infinity and NaN are not
-    if not finite:
-        return -1
     threshold = floor
     if count > k:
         threshold = np.partition(magnitudes[:count], count - k)[count - k]
     ties = k
     for i in range(count):
         ties -= magnitudes[i] > threshold
+    support = np.empty(k, np.int64)
     size = 0
     for j in range(vector.size):
         magnitude = abs(vector[j])
@@ -318,18 +253,18 @@ def _largest(vector, k, floor, magnitudes, support):  # type: ignore[no-untyped-
             size += 1
             if size == k:
                 break
-    return size
+    return support[:size]
 
 
-def hard_threshold(vector: Floats, k: int) -> SparseVector:
+def hard_threshold(vector: Floats, k: int) -> Floats:
     """Keep the k entries of the largest magnitude: the operator H_k of a finite vector."""
-    support = np.empty(k, np.int64)
-    size = _largest(vector, k, vector.dtype.type(0), np.empty_like(vector), support)
-    return SparseVector(support[:size], vector[support[:size]])
+    kept = largest(vector, k, vector.dtype.type(0), np.empty_like(vector))
+    thresholded = np.zeros_like(vector)
+    thresholded[kept] = vector[kept]
+    return thresholded
 
 
-# ---------------------------------------------------------------------- F, and epochs
-# on its blocks
+# ---------------------------------------------------- F, and epochs on its blocks
 
 
 class TrainingSet:
@@ -401,12 +336,13 @@ class TrainingSet:
         self._blocks = self._cut(np.flatnonzero(self.weight))
         return self._blocks.starts.size - 1
 
-    def run_epoch(self, w: Iterate, step_size: float) -> None:
-        """Take as many steps as there are blocks."""
+    def run_epoch(self, w: Floats, k: int, step_size: float) -> bool:
+        """Take as many steps as there are blocks, in place; False before w overflows."""
         drawn = self._blocks.draw(self._block_order, self._rng)
-        descend(
-            self._rows, self._loss, self.constant, *self._blocks, drawn, step_size, w
+        finite: bool = descend(
+            self._rows, self._loss, self.constant, *self._blocks, drawn, step_size, k, w
         )
+        return finite
 
     def paper_step(self) -> float:
         """γ of the authors' programs."""
@@ -416,11 +352,10 @@ class TrainingSet:
         )
         return paper_step(r, float(r * squares[0] + (1.0 - r) * squares[1]))
 
-    def scores(self, w: SparseVector) -> Floats:
+    def scores(self, w: Floats) -> Floats:
         """Compute w·x for all rows."""
         scores = np.empty(self.positive.size, self.dtype)
-        every_row = np.arange(scores.size)
-        score_rows(self._rows, every_row, w.dense(self.n_features), w.support, scores)
+        score_rows(self._rows, np.arange(scores.size), w, np.flatnonzero(w), scores)
         return scores
 
     def value(self, scores: Floats) -> float:
@@ -440,8 +375,7 @@ class TrainingSet:
             return float(on_negative - on_positive), float(self._share @ squares)
 
 
-# ----------------------------------------------------------------------------- the
-# steps with names
+# ----------------------------------------------------------- the steps with names
 
 
 def paper_step(r: float, mean_square: float) -> float:
@@ -484,16 +418,16 @@ class BoldDriver:
         self._settled = max(0.0, 1.0 - left / _SETTLING)
         return float(self._bold * _SETTLED**self._settled)
 
-    def accepts(self, point: Point) -> bool:
-        """Take note of the end of an epoch; False where the epoch is to be undone."""
-        accepted = point.value <= _STRAY * self.best.value
-        if point.value < self.best.value:
-            self.best = point
-        if not accepted:
+    def keep(self, end: Point) -> Point:
+        """Return the end of an epoch, or the best point where the epoch is to be undone."""
+        if not end.value <= _STRAY * self.best.value:
             self._bold *= _SHRINKAGE
-        elif self._settled == 0.0:
+            return self.best
+        if end.value < self.best.value:
+            self.best = end
+        if self._settled == 0.0:
             self._bold *= _GROWTH
-        return accepted
+        return end
 
 
 def exact_first_step(training: TrainingSet, k: int) -> float:
@@ -503,12 +437,12 @@ def exact_first_step(training: TrainingSet, k: int) -> float:
     at γ = g·g / (2 gᵀHg), where gᵀHg is (g·δ)² plus the variances of the scores g·x.
     """
     g = hard_threshold(training.delta, k)
-    if g.support.size == 0:
+    if not g.any():
         return 1.0  # the class means agree in every column: no step moves w
     # In units of the largest entry and of the largest score, which stay in the range of
     # floats.
-    g = SparseVector(g.support, g.values / np.abs(g.values).max())
+    g /= np.abs(g).max()
     scores = training.scores(g).astype(np.float64)
     unit = np.abs(scores).max()
     on_delta, spread = training.split(scores / unit)
-    return float(g.values @ g.values / (2.0 * (on_delta**2 + spread)) / unit / unit)
+    return float(g @ g / (2.0 * (on_delta**2 + spread)) / unit / unit)

@@ -15,12 +15,10 @@ from .rows import Blocks, Rows, count_blocks
 from .sht_auc import (
     FIRST_SHARE,
     BlockLoss,
-    Iterate,
-    SparseVector,
     StepSize,
     TrainingSet,
+    block_gradient,
     descend,
-    gradient_step,
     hard_threshold,
     paper_step,
 )
@@ -43,8 +41,8 @@ class TrainingChunks(TrainingSet):
         self._parts = [np.flatnonzero(weight) for weight in np.split(self.weight, ends)]
         return sum(count_blocks(part.size, self._batch_size) for part in self._parts)
 
-    def run_epoch(self, w: Iterate, step_size: float) -> None:
-        """Take as many steps as there are blocks."""
+    def run_epoch(self, w: Floats, k: int, step_size: float) -> bool:
+        """Take as many steps as there are blocks, in place; False before w overflows."""
         self.X.n_passes += 1
         numbers = np.array([i for i, part in enumerate(self._parts) if part.size])
         in_order = self._block_order == "cyclic"
@@ -52,30 +50,24 @@ class TrainingChunks(TrainingSet):
             blocks = self._cut(self._parts[number])
             drawn = blocks.draw(self._block_order, self._rng)
             work = _DescendInChunk(
-                w.vector(),
-                w.support.size,
-                self._loss,
-                self.constant,
-                blocks,
-                drawn,
-                step_size,
+                w, k, self._loss, self.constant, blocks, drawn, step_size
             )
             moved = self.X.run_on(int(number), work, self.positive, self.weight)
             if moved is None:
-                w.size[0] = -1
-                break
-            w.move_to(moved)
+                return False
+            w[:] = moved
+        return True
 
-    def scores(self, w: SparseVector) -> Floats:
+    def scores(self, w: Floats) -> Floats:
         """Compute w·x for all rows."""
-        return score_chunks(self.X, w.dense(self.n_features))
+        return score_chunks(self.X, w)
 
 
 @dataclass(frozen=True)
-class _DescendInChunk(Pass["SparseVector | None"]):
+class _DescendInChunk(Pass["Floats | None"]):
     """Steps on the blocks of a chunk, where the chunk is."""
 
-    w: SparseVector
+    w: Floats
     k: int
     loss: BlockLoss
     constant: Indices
@@ -83,18 +75,24 @@ class _DescendInChunk(Pass["SparseVector | None"]):
     drawn: Indices
     step_size: float
 
-    def add(self, state: Any, X: Any, start: int, *known: Any) -> SparseVector | None:  # noqa: ARG002
+    def add(self, state: Any, X: Any, start: int, *known: Any) -> Floats | None:  # noqa: ARG002
         """Return w after the steps; None where it overflowed."""
         X = X if hasattr(X, "tocsr") else to_host(X)
-        positive, weight = known
-        rows = Rows.view(X.astype(self.w.values.dtype, copy=False), positive, weight)
-        w = Iterate.at(self.w, X.shape[1], self.k)
-        descend(
-            rows, self.loss, self.constant, *self.blocks, self.drawn, self.step_size, w
+        rows = Rows.view(X.astype(self.w.dtype, copy=False), *known)
+        w = self.w.copy()
+        finite = descend(
+            rows,
+            self.loss,
+            self.constant,
+            *self.blocks,
+            self.drawn,
+            self.step_size,
+            self.k,
+            w,
         )
-        return w.vector() if w.size[0] >= 0 else None
+        return w if finite else None
 
-    def merge(self, first: Any, second: Any) -> SparseVector | None:
+    def merge(self, first: Any, second: Any) -> Floats | None:
         """Refuse: every step needs the one before it."""
         raise NotImplementedError
 
@@ -111,14 +109,9 @@ class SHTAUCStream:
         self.counts = np.zeros(2, np.int64)  # of positives and negatives
         self.means = np.zeros((2, n_features))  # of both
         self._squares = 0.0  # Σ‖x‖²
-        zero = hard_threshold(np.zeros(n_features), min(k, n_features))
-        self._iterate = Iterate.at(zero, n_features, min(k, n_features))
+        self.w: Floats = np.zeros(n_features)  # the iterate
+        self._k = min(k, n_features)
         self._step_size = step_size
-
-    @property
-    def w(self) -> Floats:
-        """The iterate."""
-        return self._iterate.w
 
     def take(self, X: Any, positive: Mask) -> None:
         """Take the rows of a block, a dense array or CSR, and a step on them.
@@ -148,8 +141,7 @@ class SHTAUCStream:
         elif step == "auto":
             step = self._cautious_step(X, rows, loss, block)
         one_block = np.array([0, block.size])
-        before = self._iterate.vector()
-        descend(
+        finite = descend(
             rows,
             loss,
             block[:0],
@@ -157,10 +149,10 @@ class SHTAUCStream:
             one_block,
             block[:1],
             float(step),
-            self._iterate,
+            self._k,
+            self.w,
         )
-        if self._iterate.size[0] < 0:
-            self._iterate.move_to(before)
+        if not finite:
             raise FloatingPointError(
                 f"SHT-AUC diverged with step_size={self._step_size!r}: give a smaller one, or "
                 "scale the columns"
@@ -170,9 +162,10 @@ class SHTAUCStream:
         self, X: Any, rows: Rows, loss: BlockLoss, block: Indices
     ) -> float:
         """Share of the exact step along the k largest entries g of ∇f_B."""
-        gradient_step(rows, loss, block, -1.0, self._iterate)
-        k = self._iterate.support.size
-        g = hard_threshold(self._iterate.step, k).dense(self.means.shape[1])
+        gradient = np.empty_like(self.w)
+        support = np.flatnonzero(self.w)
+        block_gradient(rows, loss, block, self.w, support, 1.0, gradient)
+        g = hard_threshold(gradient, self._k)
         on_positive, on_negative = self.means @ g
         deviations = np.asarray(X @ g, np.float64).ravel()
         deviations -= np.where(rows.positive, on_positive, on_negative)
