@@ -11,7 +11,7 @@ from sparseauc_paper import runner
 from sparseauc_paper.methods import METHODS
 from sparseauc_paper.plan import Request, table_tasks
 from sparseauc_paper.presets import points
-from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
+from sparseauc_paper.protocols import CORRECTED, PUBLISHED
 from sparseauc_paper.store import Store
 from sparseauc_paper.training import Training
 from sparseauc_paper.tuning import scale_rows
@@ -30,22 +30,15 @@ GRIDS = {
     "spam-l1": points({"xi": (1e-3, 1.0), "l1": (1e-4, 0.03)}),
     "spam-l1l2": points({"xi": (1e-3, 1.0), "l1": (1e-4,), "l2": (1e-2, 10.0)}),
     "solam": points({"xi": (0.1, 10.0), "radius": (0.1, 10.0)}),
-    "sht-auc": points({"k": (2, 5, 11), "blocks": (1, 3, 14)}),
-    "sto-iht": points({"k": (2, 5, 11), "blocks": (1, 3, 14)}),
-    "hsg-ht": points({"k": (2, 5, 11), "tau": (1, 3)}),
 }
 
 
 @pytest.mark.parametrize(
-    "protocol",
-    [CORRECTED, PUBLISHED, one_switch_on("log_odds_intercept")],
-    ids=["corrected", "published", "intercept"],
+    "protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"]
 )
 @pytest.mark.parametrize("method", GRIDS)
 def test_grids_are_their_points_one_by_one(method, protocol):
     """Of three training sets, one with a row less: as many fits to each as there are points."""
-    if protocol.log_odds_intercept and method not in ("sto-iht", "hsg-ht"):
-        pytest.skip("it has no intercept")
     # Not a power of two: the last columns of a program are empty.
     data = make_outbreak(n=16, d=11, k=3, mu=0.8, r=0.3, random_state=0)
     data.X[:, 7] = data.X[:, 3]  # of equal entries the first is kept
@@ -79,10 +72,10 @@ def test_a_diverged_fit_is_nan():
     assert np.isfinite(W[:, 1]).all()
 
 
+@pytest.mark.slow
 def test_cores_and_the_device_share_the_tasks_of_a_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_ON_DEVICE", 1)
-    methods = ("mean-difference", "sto-iht", "l1-logistic")
-    request = Request(TINY, "corrected", methods, seed=0)
+    request = Request(TINY, "corrected", ("mean-difference", "spam-l2"), seed=0)
     tasks = [
         task
         for key, task in table_tasks(request, "corrected").items()
@@ -90,19 +83,11 @@ def test_cores_and_the_device_share_the_tasks_of_a_run(tmp_path, monkeypatch):
     ]
     with Store(tmp_path / "store.sqlite") as store:
         progressed = runner.run_tasks(tasks, store, jobs=1, device=DEVICE)
-        assert (progressed.done, progressed.failed, progressed.left) == (
-            len(tasks),
-            0,
-            0,
-        )
+        assert (progressed.done, progressed.failed) == (len(tasks), 0)
         outcomes = store.get(tasks)
         (run,) = store.runs()
-    assert DEVICE == "cpu" or "NVIDIA" in run.machine
+    assert "NVIDIA" in run.machine or run.machine.endswith(", cpu")
     for task, outcome in outcomes.items():
-        if task.settings["method"] != "sto-iht":
-            assert outcome.device is None
         expected = runner.compute(task)[1].result
         assert outcome.result["auc"] == pytest.approx(expected["auc"], abs=1e-12)
         assert outcome.result["chosen"] == expected["chosen"]
-    # The first task of a method that it can tune is the device's.
-    assert any(outcome.device for outcome in outcomes.values())

@@ -4,10 +4,10 @@ from sklearn.datasets import make_classification
 
 from sparseauc_paper import real
 from sparseauc_paper.gene_tables import Genes
-from sparseauc_paper.methods import METHODS
+from sparseauc_paper.methods import METHODS, families
 from sparseauc_paper.protocols import CORRECTED, PUBLISHED, one_switch_on
 from sparseauc_paper.real import real_task, splits
-from sparseauc_paper.training import Family, Training
+from sparseauc_paper.training import Training
 from tiny import TINY
 
 
@@ -134,9 +134,7 @@ def test_batch_sizes_of_the_same_number_of_blocks_are_fitted_once():
     X, positive, _, _ = real.genes("colon")
     training = Training(X[:40], positive[:40], PUBLISHED, 2, ("test",), 40, True)
     grid = [{"k": 3, "batch_size": b} for b in range(1, 40)]
-    assert (
-        len(Family.all_of(training, grid)) == len({40 // b for b in range(1, 40)}) == 11
-    )
+    assert len(families(training, grid)) == len({40 // b for b in range(1, 40)}) == 11
     W = METHODS["sht-auc"].solve(training, grid)
     assert np.ptp(W[:, 20:], axis=1).max() == 0
 

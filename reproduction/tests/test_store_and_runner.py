@@ -1,4 +1,3 @@
-import math
 import sqlite3
 import subprocess
 import sys
@@ -6,10 +5,8 @@ import textwrap
 
 import pytest
 
-from sparseauc_paper import runner, synthetic
+from sparseauc_paper import synthetic
 from sparseauc_paper.plan import Request, table_tasks
-from sparseauc_paper.presets import PAPER
-from sparseauc_paper.protocols import CORRECTED, one_switch_on
 from sparseauc_paper.runner import compute, describe_failures, run_tasks
 from sparseauc_paper.store import Outcome, Store, StoreError
 from tiny import TINY
@@ -208,42 +205,3 @@ def test_no_task_is_begun_when_the_time_is_up(tmp_path):
         assert (none.done, none.left) == (0, len(some))
         every = run_tasks(some, store, seconds=3600.0)
         assert (every.done, every.left) == (len(some), 0)
-
-
-def test_the_device_takes_long_tasks_and_cores_those_that_only_they_can_do():
-    methods = ("mean-difference", "l1-logistic", "sto-iht", "fsauc", "sht-auc")
-    request = Request(PAPER, "corrected", methods, seed=0)
-    some = [table_tasks(request, "corrected")[method, "20", 0, 0] for method in methods]
-    waiting = runner._Waiting(some, "cuda", math.inf)
-
-    def taken(device):
-        task = waiting.take(device)
-        return task and task.settings["method"]
-
-    assert [taken("cuda"), taken(None), taken("cuda")] == [
-        "fsauc",
-        "l1-logistic",
-        "sht-auc",
-    ]
-    assert [taken(None), taken(None), taken("cuda")] == [
-        "mean-difference",
-        "sto-iht",
-        None,
-    ]
-    assert waiting.left == 0
-
-
-def test_the_device_is_named_where_it_tunes():
-    pytest.importorskip("torch")
-    names = {}
-    for method, protocol in (
-        ("sht-auc", CORRECTED),
-        ("sht-auc", one_switch_on("automatic_step")),
-        ("mean-difference", CORRECTED),
-    ):
-        task = synthetic.synthetic_task(
-            TINY, protocol, method, k=3, ratio=0.2, trial=0, fold=0, seed=0
-        )
-        names[method, protocol.automatic_step] = runner._device_name(task, "cpu")
-        assert runner._device_name(task, None) is None
-    assert list(names.values()) == ["cpu", None, None]

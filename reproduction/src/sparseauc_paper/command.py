@@ -49,7 +49,7 @@ def reproduce_command(
         Path | None, typer.Option(help="File of finished results, to go on from.")
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="cuda: tune the paper's methods on a GPU.")
+        str | None, typer.Option(help="cuda: tune the convex methods on a GPU.")
     ] = None,
     minutes: Annotated[
         float | None,

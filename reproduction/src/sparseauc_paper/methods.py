@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +23,13 @@ from sparseauc import MeanDifferenceClassifier, SparseAUCClassifierCV
 
 from .arrays import Array, Mask
 from .baselines.fsauc import FSAUC
+from .baselines.hsg_ht import visit_growing_batches
 from .baselines.solam import SOLAM
 from .baselines.spam import SPAM
-from .protocols import Protocol
-from .thresholding import BlockDescent
-from .training import Family, HardRun, Point, Training
+from .blocks import RowBlocks
+from .theory.empirical import largest_curvature
+from .thresholding import BlockDescent, Visits, visit_equal_blocks
+from .training import Point, Training
 
 Coef = npt.NDArray[Any]
 
@@ -59,16 +62,12 @@ class Method:
     in_tables: bool = True  # the elastic net is in the paper's text and Figure 2 alone
     raw: bool = False  # it is given the table as it is, and scales it itself
 
-    def uses_device(self, protocol: Protocol) -> bool:
-        """Whether a GPU can tune it: any method of the paper whose step does not follow F."""
-        return self.in_paper and not protocol.automatic_step
-
     def fit(
         self, trainings: Sequence[Training], points: Sequence[Point]
     ) -> Iterator[Array]:
-        """Solve for each training set; while tuning all at once on the device, if it can."""
+        """Solve for each training set; the convex methods tune all at once on a device."""
         first = trainings[0]
-        if first.device and first.tuning and self.uses_device(first.protocol):
+        if first.device and first.tuning and self.truncated:
             from .on_gpu import fit_grids
 
             yield from fit_grids(self.key, trainings, points)
@@ -77,21 +76,85 @@ class Method:
                 yield self.solve(training, points)
 
 
+def families(
+    training: Training, points: Sequence[Point]
+) -> dict[tuple[tuple[str, float], ...], dict[int, list[int]]]:
+    """Places of the points that differ in k alone, by the columns they keep, if any.
+
+    They make the same random choices.
+    """
+    found: dict[tuple[tuple[str, float], ...], dict[int, list[int]]] = {}
+    for place, point in enumerate(points):
+        rest = {name: value for name, value in point.items() if name != "k"}
+        if "batch_size" in rest:
+            # Sizes that mean the same number of blocks on these rows are the same fit.
+            rest = {"blocks": training.n_blocks(point)}
+        size = training.n_columns(point)
+        if size > 0:
+            family = found.setdefault(tuple(rest.items()), {})
+            family.setdefault(size, []).append(place)
+    return found
+
+
 def _fit_hard(method: str, training: Training, points: Sequence[Point]) -> Array:
     """SHT-AUC, StoIHT or HSG-HT; points that keep no column stay at zero."""
     W = np.zeros((training.X.shape[1], len(points)))
-    for family in Family.all_of(training, points):
-        run = HardRun.of(method, training, family)
-        for k, places in family.places.items():
+    logistic = method != "sht-auc"
+    for rest, places in families(training, points).items():
+        epochs, step_size, ridge = _hard_run(method, training, dict(rest))
+        for k, at in places.items():
             solver = BlockDescent(
-                training.objective, k, iter(run.epochs), step_size=run.step_size,
-                max_epochs=training.epochs, logistic=run.logistic, ridge=run.ridge,
-                intercept=run.intercept,
-            )  # fmt: skip
+                training.objective,
+                k,
+                iter(epochs),
+                step_size=step_size,
+                max_epochs=training.epochs,
+                logistic=logistic,
+                ridge=ridge,
+                intercept=training.intercept if logistic else 0.0,
+            )
             for _ in range(training.epochs):
                 solver.run_epoch()
-            W[:, places] = solver.answer[:, None]
+            W[:, at] = solver.answer[:, None]
     return W
+
+
+def _hard_run(
+    method: str, training: Training, point: Point
+) -> tuple[list[Visits], float | Literal["auto"], float]:
+    """Blocks of all epochs, step and ridge, as the protocol has them: the same for every k."""
+    protocol, objective = training.protocol, training.objective
+    rng = training.rng(point)
+    shuffle = not protocol.fixed_order
+    n = objective.n_rows
+    r = objective.moments.ratio
+    if method == "hsg-ht":
+        # The published programs' growth of batches, and step.
+        batches = visit_growing_batches(
+            n,
+            point["tau"],
+            1.033,
+            rng,
+            restart=protocol.restart_batches,
+            shuffle=shuffle,
+        )
+        return list(islice(batches, training.epochs)), 3.0, 0.0
+    batch_size = -(-n // training.n_blocks(point))
+    blocks = RowBlocks.partition(n, batch_size, shuffle=shuffle, rng=rng)
+    visits = visit_equal_blocks(
+        objective, blocks, "replacement", rng, logistic=method == "sto-iht"
+    )
+    epochs = list(islice(visits, training.epochs))
+    if method == "sto-iht":
+        return epochs, 1.0, 0.0
+    if protocol.paper_step:
+        return epochs, 1.0 / largest_curvature(objective, blocks), 0.0
+    if protocol.automatic_step:
+        return epochs, "auto", 0.0
+    step_size = r * (1 - r)
+    # w is divided by 1 + step · ridge = 1.1 after every step.
+    shrinks = protocol.ridge_while_tuning and training.tuning
+    return epochs, step_size, 0.1 / step_size if shrinks else 0.0
 
 
 def _each(fit: Callable[[Training, Point], Coef]) -> Fit:

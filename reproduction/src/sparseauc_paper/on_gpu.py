@@ -1,4 +1,4 @@
-"""Grids of fits on a GPU, a grid point in each program: ``reproduce --device cuda``.
+"""Grids of the convex methods on a GPU, a point in a program: ``reproduce --device cuda``.
 
 A step needs the one before it, so a fit by itself leaves a GPU idle; the points of a
 grid on all training sets of a task keep it busy. A program holds its coefficients in
@@ -8,7 +8,7 @@ registers from the first row to the last. The answers are those of the solvers i
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,9 @@ import torch
 import triton
 import triton.language as tl
 
-from .arrays import Array, Indices, Mask
+from .arrays import Array
 from .baselines.fsauc import FSAUCBounds, count_stages
-from .thresholding import Visits
-from .training import Family, HardRun, Point, Training
+from .training import Point, Training
 
 
 @dataclass(frozen=True)
@@ -401,135 +400,7 @@ def _l1_ball_threshold(size, radius, guess, d):  # type: ignore[no-untyped-def]
     return guess
 
 
-def _fit_hard(method: str, sets: Sets, points: Sequence[Point]) -> Any:
-    """Run every family of SHT-AUC, StoIHT or HSG-HT, each k of it in a program."""
-    n, d = sets.shape
-    # All runs one after the other: where the blocks of each begin, and where its first
-    # is.
-    rows, rates, starts = [], [], []
-    programs, factors = [], []
-    W = sets.coefficients(1 + len(sets.trainings) * len(points))
-    wanted = np.zeros(
-        W.shape[0] - 1, np.int64
-    )  # programs from 1 on; the first answer is all zeros
-    first_row = first_block = 0
-    for number, training in enumerate(sets.trainings):
-        for family in Family.all_of(training, points):
-            run = HardRun.of(method, training, family)
-            step = float(run.step_size)
-            of_run = [_visited(visits, training.positive) for visits in run.epochs]
-            run_rows, run_scales, sizes = (
-                np.concatenate(part) for part in zip(*of_run, strict=True)
-            )
-            for k, places in family.places.items():
-                programs.append((first_block, sizes.size, min(k, d), number))
-                factors.append((step, 1.0 / (1.0 + step * run.ridge), run.intercept))
-                wanted[number * len(points) + np.array(places)] = len(programs)
-            rows.append(run_rows)
-            rates.append(step * run_scales)
-            starts.append(first_row + np.append(0, np.cumsum(sizes)))
-            first_row, first_block = (
-                first_row + run_rows.size,
-                first_block + sizes.size + 1,
-            )
-    if programs:
-        _hard[(len(programs),)](
-            *sets.rows, sets.send(np.concatenate(rows), np.int32),
-            sets.send(np.concatenate(rates)), sets.send(np.concatenate(starts), np.int32),
-            sets.send(programs, np.int32), sets.send(factors), W[1:], n, d,
-            LOGISTIC=method != "sht-auc", **_shape(d),
-        )  # fmt: skip
-    return W[sets.send(wanted, np.int64)]
-
-
-def _visited(visits: Visits, positive: Mask) -> tuple[Indices, Array, Indices]:
-    """Rows of an epoch in their order, the factors of their gradients, and the sizes of blocks."""
-    blocks, scales, drawn = visits
-    sizes = np.diff(blocks.starts)[drawn]
-    rows = np.concatenate(
-        [blocks.rows[blocks.starts[i] : blocks.starts[i + 1]] for i in drawn]
-    )
-    own = positive[rows].astype(np.int64)
-    return (
-        rows,
-        np.repeat(scales[drawn], sizes, axis=0)[np.arange(rows.size), own],
-        sizes,
-    )
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _hard(  # type: ignore[no-untyped-def]
-    X, positive, rows, rates, starts, programs, factors, W, n, d,
-    LOGISTIC: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    program = tl.program_id(0).to(tl.int64)
-    columns = tl.arange(0, BLOCK)
-    inside = columns < d
-    programs += program * 4
-    factors += program * 3
-    starts += tl.load(programs)
-    steps, k = tl.load(programs + 1), tl.load(programs + 2)
-    X, positive = _rows_of(X, positive, tl.load(programs + 3).to(tl.int64), n, d)
-    step, shrink = tl.load(factors), tl.load(factors + 1)
-    intercept = tl.load(factors + 2)
-    w = tl.zeros((BLOCK,), tl.float64)
-    for i in range(steps):
-        new = w
-        mean_positive = tl.load(X + n * d + columns, mask=inside, other=0.0)
-        mean_negative = tl.load(X + (n + 1) * d + columns, mask=inside, other=0.0)
-        on_positive, on_negative = tl.sum(w * mean_positive), tl.sum(w * mean_negative)
-        of_positives, of_negatives = step * 0.0, step * 0.0
-        for place in range(tl.load(starts + i), tl.load(starts + i + 1)):
-            row, rate = tl.load(rows + place), tl.load(rates + place)
-            x, is_positive = _read_row(X, positive, row, d, columns, inside)
-            score = tl.sum(w * x)
-            if LOGISTIC:
-                sign = tl.where(is_positive, 1.0, -1.0)
-                multiplier = rate * sign / (1.0 + tl.exp(sign * (score + intercept)))
-            else:
-                multiplier = rate * (
-                    tl.where(is_positive, on_positive, on_negative) - score
-                )
-            new += multiplier * x
-            of_positives += tl.where(is_positive, multiplier, 0.0)
-            of_negatives += tl.where(is_positive, 0.0, multiplier)
-        if LOGISTIC:
-            intercept += of_positives + of_negatives
-        else:
-            on_delta = 2.0 * step * (on_positive - on_negative - 1.0)
-            new -= (of_positives + on_delta) * mean_positive
-            new -= (of_negatives - on_delta) * mean_negative
-        w = _keep_largest(new, k) * shrink
-    tl.store(W + program * d + columns, w, mask=inside)
-
-
-@triton.jit
-def _keep_largest(v, k):  # type: ignore[no-untyped-def]
-    """H_k by bisection: k entries or fewer are above ``high``, more than k above ``low``."""
-    size = tl.abs(v)
-    high = tl.max(size)
-    low = high * 0.0
-    count = tl.sum((size > 0.0).to(tl.int32))
-    if count > k:
-        middle = high / 2.0
-        while (count != k) & (low < middle) & (middle < high):
-            count = tl.sum((size > middle).to(tl.int32))
-            low = tl.where(count > k, middle, low)
-            high = tl.where(count > k, high, middle)
-            middle = (low + high) / 2.0
-        kept = (size > high).to(tl.int32)
-        room = k - tl.sum(kept)
-        if room > 0:  # of equal entries the first ones
-            equal = (size == high).to(tl.int32)
-            kept += equal * (tl.cumsum(equal, 0) <= room).to(tl.int32)
-        v = tl.where(kept > 0, v, 0.0)
-    return v
-
-
 FITS: Mapping[str, Callable[[Sets, Sequence[Point]], Any]] = {
-    "sht-auc": partial(_fit_hard, "sht-auc"),
-    "sto-iht": partial(_fit_hard, "sto-iht"),
-    "hsg-ht": partial(_fit_hard, "hsg-ht"),
     "spam-l1": _fit_spam,
     "spam-l2": _fit_spam,
     "spam-l1l2": _fit_spam,

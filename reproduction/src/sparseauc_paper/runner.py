@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 import traceback
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -18,19 +18,17 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from .methods import METHODS
-from .plan import estimate_seconds
-from .protocols import Protocol
 from .store import Outcome, Run, Store
 from .tasks import Task
 
@@ -64,30 +62,7 @@ def compute(task: Task, device: str | None = None) -> tuple[Task, Outcome]:
             result = task.compute(device)
     except Exception:
         error = traceback.format_exc()
-    return task, Outcome(
-        result, error, time.thread_time() - start, _device_name(task, device)
-    )
-
-
-def _device_name(task: Task, device: str | None) -> str | None:
-    """Name of the GPU that tunes a task, if one does."""
-    return None if device is None or not _uses_device(task) else _name_of(device)
-
-
-def _uses_device(task: Task) -> bool:
-    """Whether a GPU can tune the method of a task."""
-    settings = task.settings
-    if "method" not in settings:
-        return False
-    return METHODS[settings["method"]].uses_device(Protocol(**settings["switches"]))
-
-
-def _name_of(device: str) -> str:
-    import torch
-
-    return str(
-        torch.cuda.get_device_name(device) if torch.cuda.is_available() else device
-    )
+    return task, Outcome(result, error, time.thread_time() - start)
 
 
 def run_tasks(
@@ -101,130 +76,76 @@ def run_tasks(
 ) -> Progressed:
     """Compute the tasks without a result, each once, and keep their outcomes as they come.
 
-    ``jobs`` run at the same time, as many as there are cores for −1; those that tune on
-    the device run beside them. After ``seconds`` no task is begun.
+    ``jobs`` run at the same time, as many as there are cores for −1; with a device that
+    tunes slow methods, a few more. After ``seconds`` no task is begun.
     """
     started, since = time.perf_counter(), datetime.now(UTC)
     unique = list(dict.fromkeys(tasks))
     have = store.get(unique)
-    missing = [
+    waiting = [
         task for task in unique if task not in have or have[task].error is not None
     ]
-    waiting = _Waiting(missing, device, started + seconds)
+    n_missing = len(waiting)
+    # In random order, so that two runs on one store share the work rather than double
+    # it.
+    random.SystemRandom().shuffle(waiting)
+
+    def begun() -> Iterator[Task]:
+        while waiting and time.perf_counter() < started + seconds:
+            task = waiting.pop()
+            # Another run may have finished it meanwhile.
+            if not store.has(task):
+                yield task
+
     done = failed = 0
     try:
-        tell = _teller(console, len(missing))
-        with _pools(jobs, device) as pools:
-            running: dict[Future[tuple[Task, Outcome]], _Pool] = {}
-            while True:
-                for pool in pools:
-                    while pool.free and (task := waiting.take(pool.device)) is not None:
-                        # Another run may have finished it meanwhile.
-                        if not store.has(task):
-                            running[pool.submit(task)] = pool
-                if not running:
-                    break
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    running.pop(future).free += 1
-                    task, outcome = future.result()
-                    store.add(task, outcome)
-                    done += 1
-                    failed += outcome.error is not None
-                    tell(done, failed)
+        tell = _teller(console, n_missing)
+        for task, outcome in _computed(begun(), jobs, device):
+            store.add(task, outcome)
+            done += 1
+            failed += outcome.error is not None
+            tell(done, failed)
     finally:
         if done:
             store.add_run(describe_run(since, done, device))
     lasted = time.perf_counter() - started
-    found = len(unique) - len(missing)
-    return Progressed(done, failed, found, waiting.left, lasted)
+    return Progressed(done, failed, len(unique) - n_missing, len(waiting), lasted)
 
 
-class _Waiting:
-    """Tasks that wait, until the time is up.
-
-    A GPU begins with those that would take a core longest. Cores begin with those that
-    only they can do, and go on with the shortest of the others. Without a GPU the order
-    is random, so that two runs on one store share the work rather than double it.
-    """
-
-    def __init__(self, tasks: Sequence[Task], device: str | None, end: float) -> None:
-        self._end = end
-        order = list(tasks)
-        random.SystemRandom().shuffle(order)
-        if device is not None:
-            for_cores = [task for task in order if not _uses_device(task)]
-            for_both = [task for task in order if _uses_device(task)]
-            order = sorted(for_cores, key=estimate_seconds, reverse=True)
-            order += sorted(for_both, key=estimate_seconds)
-        self._tasks = deque(order)
-
-    @property
-    def left(self) -> int:
-        """How many tasks wait."""
-        return len(self._tasks)
-
-    def take(self, device: str | None) -> Task | None:
-        """Next task for the device, or for a core; none if there is none, or no time."""
-        if not self._tasks or time.perf_counter() >= self._end:
-            return None
-        if device is None:
-            return self._tasks.popleft()
-        return self._tasks.pop() if _uses_device(self._tasks[-1]) else None
-
-
-@dataclass
-class _Pool:
-    """Processes for tasks, and how many more tasks they take."""
-
-    executor: Executor
-    free: int
-    device: str | None = None
-
-    def submit(self, task: Task) -> Future[tuple[Task, Outcome]]:
-        self.free -= 1
-        return self.executor.submit(compute, task, self.device)
-
-
-class _Here(Executor):
-    """Runs what is submitted at once, in this process."""
-
-    def submit(
-        self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> Future[Any]:
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
+def _computed(
+    tasks: Iterator[Task], jobs: int, device: str | None
+) -> Iterator[tuple[Task, Outcome]]:
+    """Compute tasks here, or in processes as their outcomes come."""
+    if jobs == 1 and device is None:
+        yield from map(compute, tasks)
+        return
+    n_processes = (os.cpu_count() or 1) if jobs == -1 else jobs
+    if device is not None:
+        n_processes += _ON_DEVICE
+    with _processes(n_processes) as executor:
+        running: set[Future[tuple[Task, Outcome]]] = set()
+        n_free = n_processes + _AHEAD
+        while True:
+            running |= {
+                executor.submit(compute, task, device) for task in islice(tasks, n_free)
+            }
+            if not running:
+                return
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            n_free = len(finished)
+            yield from (future.result() for future in finished)
 
 
 @contextmanager
-def _pools(jobs: int, device: str | None) -> Iterator[list[_Pool]]:
-    """Make the processes that compute, those of the device first."""
-    with ExitStack() as stack:
-        if jobs == 1 and device is None:
-            yield [_Pool(_Here(), 1)]
-            return
-        cores = (os.cpu_count() or 1) if jobs == -1 else jobs
-        pools = []
-        if device is not None:
-            pools.append(
-                _Pool(
-                    stack.enter_context(_processes(_ON_DEVICE, 0)), _ON_DEVICE, device
-                )
-            )
-        # The device waits for no core: those who feed it go first.
-        patience = 5 if pools else 0
-        pools.append(
-            _Pool(stack.enter_context(_processes(cores, patience)), cores + _AHEAD)
-        )
-        yield pools
-
-
-@contextmanager
-def _processes(number: int, patience: int) -> Iterator[Executor]:
+def _processes(number: int) -> Iterator[Executor]:
     """Processes that end with the block; at once if it is left by an error."""
     before = set(multiprocessing.active_children())
+    # Interruptions are for the process that hands out the tasks.
     executor = ProcessPoolExecutor(
-        number, multiprocessing.get_context("spawn"), _begin_process, (patience,)
+        number,
+        multiprocessing.get_context("spawn"),
+        signal.signal,
+        (signal.SIGINT, signal.SIG_IGN),
     )
     try:
         yield executor
@@ -236,18 +157,14 @@ def _processes(number: int, patience: int) -> Iterator[Executor]:
     executor.shutdown()
 
 
-def _begin_process(patience: int) -> None:
-    """Leave interruptions to the process that hands out the tasks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if patience and hasattr(os, "nice"):
-        os.nice(patience)
-
-
 def describe_run(since: datetime, tasks: int, device: str | None) -> Run:
     """Say what a run that began then has computed, and where."""
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     if device is not None:
-        machine += f", {_name_of(device)}"
+        import torch
+
+        name = torch.cuda.get_device_name(device) if device != "cpu" else device
+        machine += f", {name}"
     packages = ("sparseauc", "numpy", "scipy", "sklearn", "numba")
     versions = ", ".join(
         f"{name} {import_module(name).__version__}" for name in packages

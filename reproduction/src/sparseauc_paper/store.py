@@ -22,8 +22,7 @@ CREATE TABLE IF NOT EXISTS tasks (
     result TEXT,
     error TEXT,
     seconds REAL NOT NULL,
-    finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    device TEXT
+    finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS runs (
     started TEXT NOT NULL,
@@ -51,7 +50,6 @@ class Outcome:
     result: dict[str, Any] | None
     error: str | None
     seconds: float
-    device: str | None = None  # the GPU that tuned it, if one did
 
 
 @dataclass(frozen=True)
@@ -114,10 +112,10 @@ class Store(AbstractContextManager["Store"]):
         result = None if outcome.result is None else json.dumps(outcome.result)
         with self._guarded():
             self._connection.execute(
-                "INSERT INTO tasks (key, description, result, error, seconds, device) "
-                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "INSERT INTO tasks (key, description, result, error, seconds) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
                 "result = excluded.result, error = excluded.error, seconds = excluded.seconds, "
-                "device = excluded.device, finished = CURRENT_TIMESTAMP "
+                "finished = CURRENT_TIMESTAMP "
                 "WHERE tasks.error IS NOT NULL",
                 (task.key, task.description, result, *astuple(outcome)[1:]),
             )
@@ -147,7 +145,7 @@ class Store(AbstractContextManager["Store"]):
             marks = ",".join("?" * len(part))
             with self._guarded():
                 rows = self._connection.execute(
-                    f"SELECT key, result, error, seconds, device FROM tasks WHERE key IN ({marks})",
+                    f"SELECT key, result, error, seconds FROM tasks WHERE key IN ({marks})",
                     part,
                 ).fetchall()
             for key, result, *about in rows:

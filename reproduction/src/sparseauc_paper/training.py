@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .arrays import Array, Indices, Mask
-from .baselines.hsg_ht import visit_growing_batches
-from .blocks import RowBlocks
 from .objective import AUCObjective
 from .protocols import Protocol
 from .seeds import generator
-from .theory.empirical import largest_curvature
-from .thresholding import Visits, visit_equal_blocks
 
 Point = Mapping[str, float]
 
@@ -83,76 +78,3 @@ class Training:
     def n_columns(self, point: Point) -> int:
         """Non-zeros that k stands for."""
         return int(point["k"]) - self.protocol.one_fewer
-
-
-class Family(NamedTuple):
-    """Points that differ in k alone, and so make the same random choices."""
-
-    point: Point
-    places: dict[int, list[int]]  # of the points in the list, by the columns they keep
-
-    @classmethod
-    def all_of(cls, training: Training, points: Sequence[Point]) -> list[Family]:
-        """Sort points into families, but for those that one column too many leaves with none."""
-        families: dict[tuple[tuple[str, float], ...], dict[int, list[int]]] = {}
-        for place, point in enumerate(points):
-            rest = {name: value for name, value in point.items() if name != "k"}
-            if "batch_size" in rest:
-                # Sizes that mean the same number of blocks on these rows are the same
-                # fit.
-                rest = {"blocks": training.n_blocks(point)}
-            size = training.n_columns(point)
-            if size > 0:
-                family = families.setdefault(tuple(rest.items()), {})
-                family.setdefault(size, []).append(place)
-        return [cls(dict(rest), places) for rest, places in families.items()]
-
-
-class HardRun(NamedTuple):
-    """How the fits of a family by SHT-AUC, StoIHT or HSG-HT go: the same for every k."""
-
-    epochs: list[Visits]
-    step_size: float | Literal["auto"]
-    logistic: bool
-    ridge: float
-    intercept: float
-
-    @classmethod
-    def of(cls, method: str, training: Training, family: Family) -> HardRun:
-        """Choose blocks and step as the protocol has them."""
-        protocol, objective, point = training.protocol, training.objective, family.point
-        rng, shuffle = training.rng(point), not protocol.fixed_order
-        n, r = objective.n_rows, objective.moments.ratio
-        logistic = method != "sht-auc"
-        step_size: float | Literal["auto"] = 1.0
-        ridge = 0.0
-        if method == "hsg-ht":
-            # The published programs' step and growth of batches.
-            step_size, growth = 3.0, 1.033
-            epochs = visit_growing_batches(
-                n,
-                point["tau"],
-                growth,
-                rng,
-                restart=protocol.restart_batches,
-                shuffle=shuffle,
-            )
-        else:
-            batch_size = -(-n // training.n_blocks(point))
-            blocks = RowBlocks.partition(n, batch_size, shuffle=shuffle, rng=rng)
-            epochs = visit_equal_blocks(
-                objective, blocks, "replacement", rng, logistic=logistic
-            )
-        if method == "sht-auc":
-            step_size = r * (1 - r)
-            if protocol.paper_step:
-                step_size = 1.0 / largest_curvature(objective, blocks)
-            elif protocol.automatic_step:
-                step_size = "auto"
-            elif protocol.ridge_while_tuning and training.tuning:
-                # w is divided by 1 + step · ridge = 1.1 after every step.
-                ridge = 0.1 / step_size
-        visits = list(islice(epochs, training.epochs))
-        return cls(
-            visits, step_size, logistic, ridge, training.intercept if logistic else 0.0
-        )
