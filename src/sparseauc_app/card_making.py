@@ -12,7 +12,7 @@ from sparseauc.survival import ProportionalHazards
 
 from .column_types import ColumnType, FollowUp
 from .models import check_model
-from .scorecard import Calibration, ScoreCard, Term
+from .scorecard import RiskMap, ScoreCard, Term
 
 
 def make_card(
@@ -60,8 +60,7 @@ def make_card(
     columns = names_of(model, names)
     encodings = model.encodings_
     intercept = float(model.intercept_[0])
-    calibration = calibration_of(model)
-    # The score of points is their total, and its log odds are part of the calibration.
+    # The score of points is their total, whose log odds are part of its risk map.
     total = "points_" in vars(model) and bool({"platt_", "hazards_"} & {*vars(model)})
     if total:
         encodings = model.points_
@@ -82,7 +81,7 @@ def make_card(
         target=target,
         columns=tuple(columns),
         types={name: kind for name, kind in (types or {}).items() if name in used},
-        calibration=calibration,
+        risk_map=risk_map_of(model),
         threshold=threshold_of(model, total=total),
         total=total,
         follow_up=follow_up,
@@ -131,11 +130,11 @@ def limits_on_card(classifier: Any, names: Any) -> dict[str, Any]:
     return found
 
 
-def calibration_of(classifier: Any) -> Calibration | None:
+def risk_map_of(classifier: Any) -> RiskMap | None:
     """Return the map from the score of a classifier to log odds; None without probabilities."""
     hazards = getattr(classifier, "hazards_", None)
     if hazards is not None:
-        return calibration_of_hazards(hazards, classifier.horizon_)
+        return risk_map_of_hazards(hazards, classifier.horizon_)
     platt = getattr(classifier, "platt_", None)
     if platt is None:
         return None
@@ -145,14 +144,14 @@ def calibration_of(classifier: Any) -> Calibration | None:
     if "points_" in vars(classifier):
         slope = platt["slope"]
         intercept = platt["intercept"]
-    return Calibration(slope, intercept, platt["n_positive"], platt["n_negative"])
+    return RiskMap(slope, intercept, platt["n_positive"], platt["n_negative"])
 
 
-def calibration_of_hazards(hazards: ProportionalHazards, horizon: float) -> Calibration:
+def risk_map_of_hazards(hazards: ProportionalHazards, horizon: float) -> RiskMap:
     """Return the map from the score of a Cox model to a risk until the horizon."""
     baseline = float(hazards.log_hazard(horizon))
     censored = hazards.n_rows - hazards.n_events
-    return Calibration(hazards.slope, baseline, hazards.n_events, censored, "cloglog")
+    return RiskMap(hazards.slope, baseline, hazards.n_events, censored, "cloglog")
 
 
 def threshold_of(classifier: Any, *, total: bool) -> float:

@@ -33,7 +33,7 @@ value has no score. NULL, NaN and unknown levels are missing. If limits is true 
 counts as 5, and text without a digit is missing. Numbers written as text have the marks decimal
 and thousands. Blanks around a text do not count, and blank text is missing. A row with an
 infinite number has no score. Rows with a score above threshold are labelled positive, others
-negative. If calibration is not null, the risk of the positive class is 1 / (1 + exp(-(slope *
+negative. If risk_map is not null, the risk of the positive class is 1 / (1 + exp(-(slope *
 score + intercept))), with its slope and intercept: 1 and 0 if the score is in log odds;
 n_positive and n_negative out-of-fold scores were used to fit it. If total is true, the score is
 the total of points. If follow_up is not null, the model was fitted to times to event: the target

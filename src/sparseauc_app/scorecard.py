@@ -104,8 +104,8 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """The map from a score to a probability: 1 / (1 + exp(−(slope · score + intercept))).
+class RiskMap:
+    """How a score becomes a risk: 1 / (1 + exp(−(slope · score + intercept))).
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class ScoreCard:
         Version of the library.
     types : dict of str to ColumnType
         Types of the chosen columns in training, if known.
-    calibration : Calibration, optional
+    risk_map : RiskMap, optional
         Turns scores into risks. Scores that are log odds have a slope of 1 and an
         intercept of 0.
     follow_up : FollowUp, optional
@@ -192,7 +192,7 @@ class ScoreCard:
     summary: Mapping[str, Any] = field(default_factory=dict)
     version: str = ""
     types: Mapping[str, ColumnType] = field(default_factory=dict)
-    calibration: Calibration | None = None
+    risk_map: RiskMap | None = None
     threshold: float = 0.0
     total: bool = False
     follow_up: FollowUp | None = None
@@ -264,7 +264,7 @@ class ScoreCard:
 
         NaN for rows without a score. Needs a calibrated model.
         """
-        if self.calibration is None:
+        if self.risk_map is None:
             raise AttributeError(
                 "this model has no probabilities: use decision_function, or fit "
                 "SparseAUCClassifierCV, which gives them"
@@ -274,7 +274,7 @@ class ScoreCard:
     @property
     def predict_proba(self) -> Callable[[Any], Array]:
         """Return class probabilities, NaN for rows without a score. Needs a calibrated model."""
-        if self.calibration is None or self.times is not None:
+        if self.risk_map is None or self.times is not None:
             raise AttributeError(
                 "this model has no class probabilities: use decision_function, predict_risk of "
                 "times to event, or fit SparseAUCClassifierCV, which gives them"
@@ -333,10 +333,10 @@ class ScoreCard:
         return self._calibrated.linear(scores)
 
     @property
-    def _calibrated(self) -> Calibration:
-        if self.calibration is None:
+    def _calibrated(self) -> RiskMap:
+        if self.risk_map is None:
             raise ValueError("the model has no probabilities")
-        return self.calibration
+        return self.risk_map
 
     @property
     def times(self) -> FollowUp | None:

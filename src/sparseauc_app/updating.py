@@ -11,10 +11,10 @@ from sparseauc.performance import fit_logistic
 from sparseauc.selection.points import whole_threshold
 from sparseauc.survival import ProportionalHazards
 
-from .card_making import calibration_of_hazards
+from .card_making import risk_map_of_hazards
 from .model_files import ModelFileError
 from .reading import DataError
-from .scorecard import Calibration, ScoreCard
+from .scorecard import RiskMap, ScoreCard
 from .validation import Validation
 
 Update = Literal["intercept", "slope"]
@@ -45,7 +45,7 @@ def update_model(found: Validation, how: Update) -> ScoreCard:
         If the rows do not allow a slope.
     """
     card = found.card
-    old = card.calibration
+    old = card.risk_map
     if old is None:
         raise ModelFileError("the model has no probabilities to recalibrate")
     if found.calibration is None:
@@ -83,17 +83,17 @@ def update_model(found: Validation, how: Update) -> ScoreCard:
     summary = dict(card.summary)
     summary["updates"] = [*(summary.get("updates") or ()), step]
     threshold = 0.0 if of_times else _threshold_of(new, total=card.total)
-    return replace(card, calibration=new, threshold=threshold, summary=summary)
+    return replace(card, risk_map=new, threshold=threshold, summary=summary)
 
 
-def _recalibrate(found: Validation, old: Calibration, how: Update) -> Calibration:
+def _recalibrate(found: Validation, old: RiskMap, how: Update) -> RiskMap:
     assert found.calibration is not None
     slope = 1.0
     shift = found.calibration.intercept
     if how == "slope":
         linear = old.linear(found.scores)
         slope, shift = fit_logistic(linear, found.positive, found.outcome.weight)
-    return Calibration(
+    return RiskMap(
         slope=slope * old.slope,
         intercept=slope * old.intercept + shift,
         n_positive=found.positives,
@@ -101,21 +101,17 @@ def _recalibrate(found: Validation, old: Calibration, how: Update) -> Calibratio
     )
 
 
-def _recalibrate_hazards(
-    found: Validation, old: Calibration, how: Update
-) -> Calibration:
+def _recalibrate_hazards(found: Validation, old: RiskMap, how: Update) -> RiskMap:
     assert isinstance(found.outcome, Times)
     assert found.outcome.horizon is not None
     given = None if how == "slope" else old.slope
     hazards = ProportionalHazards.fit(found.scores, found.outcome.times, slope=given)
-    return calibration_of_hazards(hazards, found.outcome.horizon)
+    return risk_map_of_hazards(hazards, found.outcome.horizon)
 
 
-def _threshold_of(calibration: Calibration, *, total: bool) -> float:
-    """Score with a risk of the share of positives that the calibration was fitted to."""
-    prevalence = calibration.n_positive / (
-        calibration.n_positive + calibration.n_negative
-    )
+def _threshold_of(of: RiskMap, *, total: bool) -> float:
+    """Score with a risk of the share of positives that it was fitted to."""
+    prevalence = of.n_positive / (of.n_positive + of.n_negative)
     if total:
-        return whole_threshold({**asdict(calibration), "prevalence": prevalence})
-    return float((logit(prevalence) - calibration.intercept) / calibration.slope)
+        return whole_threshold({**asdict(of), "prevalence": prevalence})
+    return float((logit(prevalence) - of.intercept) / of.slope)

@@ -230,7 +230,7 @@ def validate_model(
     interval, within = _judge_ranking(card, source, new, kept)
     warnings = list(found.warnings)
     short = _is_short(outcome)
-    how = None if short else card.calibration
+    how = None if short else card.risk_map
     try:
         of_card = card.summary.get("auc")
         # What is promised is Uno's C until the horizon.

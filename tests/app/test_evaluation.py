@@ -160,7 +160,7 @@ def test_net_benefit_and_its_error():
 
 
 def test_instability_by_hand(summary, evaluation):
-    how = evaluation.fit.card.calibration
+    how = evaluation.fit.card.risk_map
     found = evaluation.instability
     assert found.refitted.shape == (5, 160)
     np.testing.assert_allclose(

@@ -14,7 +14,7 @@ from sparseauc.columns import Curve, Levels, Line, Steps
 from sparseauc_app.column_types import ColumnType
 from sparseauc_app.export import to_sql
 from sparseauc_app.model_files import model_bytes
-from sparseauc_app.scorecard import Calibration, ScoreCard, Term
+from sparseauc_app.scorecard import RiskMap, ScoreCard, Term
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -246,9 +246,7 @@ def test_the_card_scores_as_its_words_say(drawn):
 # ------------------------------------------------------------------------ probabilities
 
 
-CALIBRATED = replace(
-    card([line("x", 0.7, 0.25)]), calibration=Calibration(1.3, -2.1, 40, 160)
-)
+CALIBRATED = replace(card([line("x", 0.7, 0.25)]), risk_map=RiskMap(1.3, -2.1, 40, 160))
 VALUES = [-900.0, -1.5, 0.0, 2.0, 1200.0]
 
 
@@ -271,10 +269,10 @@ def test_the_card_makes_probabilities_of_scores():
         card([line("x", 1.0)]).probabilities(scores)
 
 
-def test_a_card_keeps_its_calibration():
+def test_a_card_keeps_its_risk_map():
     content = json.loads(json.dumps(CALIBRATED.as_dict()))
     assert ScoreCard.from_dict(content) == CALIBRATED
-    content["calibration"]["slope"] = None
+    content["risk_map"]["slope"] = None
     with pytest.raises(ValueError, match="finite number"):
         ScoreCard.from_dict(content)
 
@@ -295,9 +293,9 @@ def test_sql_gives_the_risk(connect):
 
 def test_json_says_how_a_score_becomes_a_probability():
     content = json.loads(model_bytes(CALIBRATED))
-    assert Calibration(**content["calibration"]) == CALIBRATED.calibration
+    assert RiskMap(**content["risk_map"]) == CALIBRATED.risk_map
     assert "slope * score + intercept" in content["how"]
-    assert json.loads(model_bytes(card([line("x", 1.0)])))["calibration"] is None
+    assert json.loads(model_bytes(card([line("x", 1.0)])))["risk_map"] is None
 
 
 @pytest.mark.parametrize("decimal", [".", ","])

@@ -25,7 +25,7 @@ from sparseauc_app.export.nomogram import make_nomogram
 from sparseauc_app.export.page import _read
 from sparseauc_app.reading.scoring import score_rows
 from sparseauc_app.reading.source import DataError, source_of
-from sparseauc_app.scorecard import Calibration, ScoreCard, Term
+from sparseauc_app.scorecard import RiskMap, ScoreCard, Term
 
 AWKWARD = 'it\'s "a", <b> & \\n µ ≥ 5'
 SUMMARY = {"rows": 900, "positives": 120, "source": "a.csv",
@@ -59,7 +59,7 @@ def make(fill):
         "CRP (mg/L)": ColumnType("number", low=0.2, high=410.0),
     }
     return ScoreCard(terms, 0.75, "no", "yes", "death", tuple(t.name for t in terms), SUMMARY,
-                     "0.0", types, Calibration(1.3, -2.1, 120, 780))  # fmt: skip
+                     "0.0", types, RiskMap(1.3, -2.1, 120, 780))  # fmt: skip
 
 
 @dataclass
@@ -291,7 +291,7 @@ def test_page_is_small_and_asks_for_nothing():
     )
     types = {name: ColumnType("number", low=0.0, high=12.0) for name in names}
     card = ScoreCard(terms, 0.0, "no", "yes", "ill", tuple(names), SUMMARY, "0", types,
-                     Calibration(1.0, 0.0, 9, 9))  # fmt: skip
+                     RiskMap(1.0, 0.0, 9, 9))  # fmt: skip
     text = to_html(card)
     assert len(text.encode()) <= 60_000
     assert not re.search(r"https?://|src=|@import|url\(|fetch\(|XMLHttp", text)

@@ -276,7 +276,7 @@ def test_absent_file_and_folder(tmp_path):
         ({"positive": None}, "got None"),
         ({"positive": "a\ud800"}, "surrogates"),
         ({"labels": [1, 2, 3]}, "3 labels"),
-        ({"calibration": {"slope": 1.0}}, "it lacks 'intercept'"),
+        ({"risk_map": {"slope": 1.0}}, "it lacks 'intercept'"),
     ],
 )
 def test_a_card_of_the_wrong_shape(path, content, changes, says):

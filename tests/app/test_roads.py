@@ -333,7 +333,7 @@ def by_card(card, drawn):
 
 
 def probabilities(card, scores):
-    how = card["calibration"]
+    how = card["risk_map"]
 
     def risk(score):
         if card.get("follow_up") is not None:
@@ -371,7 +371,7 @@ def by_database(connection, sql, card, drawn, *, nan):
         ]  # fmt: skip
         connection.execute(f"INSERT INTO t VALUES ({marks})", [place, *values])
     found = connection.execute(by_place(sql, card)).fetchall()
-    if card["calibration"] is not None:
+    if card["risk_map"] is not None:
         expected = probabilities(card, [score for score, _ in found])
         same([risk for _, risk in found], expected)
     return [row[0] for row in found]
@@ -380,7 +380,7 @@ def by_database(connection, sql, card, drawn, *, nan):
 def by_place(sql, card):
     """What the exported query adds to the rows of t, in their order."""
     added = "sparseauc_score"
-    added += "" if card["calibration"] is None else ", sparseauc_risk"
+    added += "" if card["risk_map"] is None else ", sparseauc_risk"
     return (
         f"SELECT {added} FROM ({sql.replace('my_table', 't')}) AS found ORDER BY place"
     )
@@ -516,7 +516,7 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
     if not card["terms"]:
         return
     expected = by_card(card, drawn)
-    calibrated = card["calibration"] is not None
+    calibrated = card["risk_map"] is not None
     score, *risk = by_command(model, new, calibrated=calibrated)
     same(score, expected)
     if calibrated:
@@ -525,7 +525,7 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
     if (
         "--points" in drawn["options"] and calibrated and not drawn["days"]
     ):  # decision_function is in log odds
-        how = card["calibration"]
+        how = card["risk_map"]
         in_python = [
             None if total is None else how["slope"] * total + how["intercept"]
             for total in expected
@@ -559,7 +559,7 @@ def test_every_road_gives_the_same_score(drawn, postgres, tmp_path_factory):
 def by_hand_over(model, card, drawn, expected, folder):
     """Page, R and workbook, as far as what runs them is installed; their text is made anyway."""
     page, code = run("export", model, "html"), run("export", model, "r")
-    risks = probabilities(card, expected) if card["calibration"] is not None else None
+    risks = probabilities(card, expected) if card["risk_map"] is not None else None
     rows = [
         {
             name: stored(value, drawn["kinds"][name], drawn)

@@ -99,7 +99,7 @@ def test_fit_ranks_by_concordance(fitted, folder):
     scores = load_model(model).predict(table)
     area = uno_concordance(y, y, scores, horizon=365)
     assert said["training_auc"] == pytest.approx(area, abs=1e-12)
-    slope = load_model(model).calibration.slope
+    slope = load_model(model).risk_map.slope
     assert said["points"] is not None or slope == 1
     for one in said["chosen"]:
         assert one["hazard_ratio_per_sd"] == pytest.approx(
@@ -112,7 +112,7 @@ def test_terminal_says_what_the_score_is(fitted):
     shown = run("show", model).output
     card = load_model(model)
     assert "Time to status = 2, in 'days'" in shown
-    how = card.calibration
+    how = card.risk_map
     if card.total:
         assert "risk until 365 (95 % CI)" in shown
         assert f"C of rows left out {said['points']['auc']:.3f}" in shown
@@ -127,12 +127,12 @@ def test_model_file_comes_back_whole(fitted, folder):
     model, _ = fitted
     loaded, table = load_model(model), pd.read_csv(folder / "new.csv")
     assert json.loads(model.read_text())["follow_up"]["horizon"] == 365
-    assert loaded.calibration.link == "cloglog"
+    assert loaded.risk_map.link == "cloglog"
     with pytest.raises(ValueError, match="must be a data frame"):
         loaded.predict(np.zeros((3, len(loaded.columns))))
     np.testing.assert_allclose(
         loaded.predict_risk(table),
-        1 - np.exp(-np.exp(loaded.calibration.linear(loaded.predict(table)))),
+        1 - np.exp(-np.exp(loaded.risk_map.linear(loaded.predict(table)))),
         atol=1e-12,
     )
     with pytest.raises(AttributeError, match="no class probabilities"):
@@ -214,7 +214,7 @@ def test_the_slope_of_calibration_is_that_of_a_cox_model(fitted, folder):
     ]
     table = pd.read_csv(folder / "new.csv")
     card = load_model(model)
-    linear = card.calibration.linear(card.predict(table))
+    linear = card.risk_map.linear(card.predict(table))
     event = (table["status"] == 2).to_numpy()
 
     def likelihood(slope):
@@ -337,11 +337,11 @@ def test_a_model_is_recalibrated_on_new_rows(fitted, folder, how):
     scores = before.predict(table)
     np.testing.assert_array_equal(after.predict(table), scores)
     event, days = (table["status"] == 2).to_numpy(), table["days"].to_numpy()
-    slope = before.calibration.slope
+    slope = before.risk_map.slope
     if how == "slope":
         cox = CoxPHSurvivalAnalysis(ties="breslow", tol=1e-12)
         slope = cox.fit(scores[:, None], Surv.from_arrays(event, days)).coef_[0]
-    assert after.calibration.slope == pytest.approx(slope, rel=1e-6)
+    assert after.risk_map.slope == pytest.approx(slope, rel=1e-6)
     hazard = sum(
         1 / np.exp(slope * scores[days >= time]).sum()
         for time in days[event & (days <= 365)]
@@ -360,7 +360,7 @@ def test_a_model_is_recalibrated_on_new_rows(fitted, folder, how):
     shown = " ".join(run("show", path).output.split())
     assert f"Recalibrated ({named}) on 80 rows of new.csv" in shown
     # The model that was updated is as it was.
-    assert load_model(model).calibration == before.calibration
+    assert load_model(model).risk_map == before.risk_map
 
 
 def test_rows_in_reversed_order_have_no_slope(fitted, folder):
@@ -553,7 +553,7 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
         "horizon": 365.0,
         "binary": False,
     }
-    how = card["calibration"]
+    how = card["risk_map"]
     by_card = how["slope"] * by_card + how["intercept"]
     np.testing.assert_allclose(1 - np.exp(-np.exp(by_card)), risk, atol=1e-12)
 
@@ -569,7 +569,7 @@ def test_every_road_gives_the_same_score_and_risk(fitted, folder):
 
 def test_calculators_have_the_risk_until_the_horizon(fitted, folder):
     model, _ = fitted
-    how = load_model(model).calibration
+    how = load_model(model).risk_map
     code = run("export", model, "r").stdout
     assert f"risk = -expm1(-exp({how.slope!r} * score + ({how.intercept!r})))" in code
     assert "label =" not in code
@@ -880,7 +880,7 @@ def test_reports_with_weights_are_written(folder, tmp_path):
         "fit", tmp_path / "weighted.csv", "--target", "status", "-k", 3,
         "--weights", "count", "--report", tmp_path / "report.html",
     )  # fmt: skip
-    assert "Calibration" in (tmp_path / "report.html").read_text()
+    assert "RiskMap" in (tmp_path / "report.html").read_text()
 
 
 def test_a_follow_up_time_beside_the_target_is_told_how_to_use(folder):

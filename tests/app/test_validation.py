@@ -257,7 +257,7 @@ def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
     path = folder / f"updated-{how}.json"
     path.write_bytes(model_bytes(updated))
     again = load_model(path)
-    assert again.calibration == updated.calibration
+    assert again.risk_map == updated.risk_map
     judged = validate_model(again, new)
     np.testing.assert_allclose(judged.scores, found.scores)
     assert judged.calibration.intercept == pytest.approx(0, abs=1e-6)
@@ -275,13 +275,13 @@ def test_an_updated_model_is_calibrated_on_the_new_rows(fitted, folder, how):
     answered = list_items(again, new=judged)[0].frame.set_index("Item")["What is known"]
     assert answered["12f"].startswith("Recalibrated")
     # The model that was updated is as it was.
-    assert load_model(folder / "m.json").calibration == saved.calibration
+    assert load_model(folder / "m.json").risk_map == saved.risk_map
 
 
 def test_updates_that_cannot_be_made(fitted, found):
     from dataclasses import replace
 
-    without = replace(found, card=replace(fitted.card, calibration=None))
+    without = replace(found, card=replace(fitted.card, risk_map=None))
     with pytest.raises(ModelFileError, match="no probabilities"):
         update_model(without, "intercept")
     reversed_ = replace(found, outcome=Binary(~found.positive))

@@ -29,9 +29,9 @@ def _threshold_of(card: ScoreCard, risk: float | None) -> float:
         )
     if not 0 < risk < 1:
         raise typer.BadParameter(f"--risk must be between 0 and 1, got {risk:g}")
-    if card.calibration is None:
+    if card.risk_map is None:
         raise typer.BadParameter("--risk: the model has no risks")
-    return card.calibration.score_of(risk)
+    return card.risk_map.score_of(risk)
 
 
 @options.grouped
@@ -82,7 +82,7 @@ def predict_command(
         cut = _threshold_of(card, risk)
         name, rows = _row_names(source, card)
         frame = pd.DataFrame({name: rows, card.score_name: scores})
-        if card.calibration is not None:
+        if card.risk_map is not None:
             frame["risk"] = card.probabilities(scores)
         if card.times is None:
             labels = np.where(scores > cut, card.positive, card.negative)

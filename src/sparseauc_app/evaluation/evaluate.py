@@ -14,7 +14,7 @@ from ..fit_result import FitResult
 from ..folds import Progress
 from ..models import on_scale_of
 from ..reading import Table
-from ..scorecard import Calibration, ScoreCard
+from ..scorecard import RiskMap, ScoreCard
 from .alternatives import (
     Alternatives,
     Baselines,
@@ -194,8 +194,8 @@ def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation
     risks = curves = followed = size = size_of_all = validation = None
     if nested is not None:
         scores = np.asarray(fit.out_of_fold_scores, np.float64)
-        if card.calibration is not None:
-            risks = judge_scores(table.outcome, _calibration_of_model(card), scores)
+        if card.risk_map is not None:
+            risks = judge_scores(table.outcome, _risk_map_of_model(card), scores)
         if table.times is not None and card.follow_up is not None:
             followed = follow_scores(table.times, card.follow_up.horizon, scores)
         elif table.weight is None:
@@ -236,11 +236,11 @@ def _correlate(fit: FitResult, chosen: list[str]) -> pd.DataFrame:
     return pd.DataFrame(values).corr()
 
 
-def _calibration_of_model(card: ScoreCard) -> Calibration:
+def _risk_map_of_model(card: ScoreCard) -> RiskMap:
     """Return the map from a score to its risk; scores of points are in log odds already."""
-    how = card.calibration
+    how = card.risk_map
     assert how is not None
-    return Calibration(1.0, 0.0, 0, 0) if card.total and how.link == "logit" else how
+    return RiskMap(1.0, 0.0, 0, 0) if card.total and how.link == "logit" else how
 
 
 def _judge_instability(fit: FitResult) -> Instability | None:
@@ -248,10 +248,10 @@ def _judge_instability(fit: FitResult) -> Instability | None:
     if (
         fit.nested is None
         or fit.nested.fold_scores is None
-        or fit.card.calibration is None
+        or fit.card.risk_map is None
     ):
         return None
-    how = _calibration_of_model(fit.card)
+    how = _risk_map_of_model(fit.card)
     risks = how.risks(fit.training_scores)
     scores = on_scale_of(fit.training_scores, fit.table.outcome, fit.nested.fold_scores)
     refitted = how.risks(scores)

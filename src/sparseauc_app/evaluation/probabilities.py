@@ -19,7 +19,7 @@ from sparseauc.performance import (
 from sparseauc.survival import ProportionalHazards
 from sparseauc.utils.types import Array, Mask
 
-from ..scorecard import Calibration
+from ..scorecard import RiskMap
 
 # Share of the rows in each local fit, as R's loess has it.
 _SPAN = 0.75
@@ -186,18 +186,14 @@ def log_odds_of(p: Array) -> Array:
     return odds
 
 
-def judge_scores(outcome: Outcome, calibration: Calibration, scores: Array) -> Risks:
+def judge_scores(outcome: Outcome, how: RiskMap, scores: Array) -> Risks:
     """Compare the risks of scores with the outcome."""
-    log_odds = calibration.linear(scores) if calibration.link == "logit" else None
+    log_odds = how.linear(scores) if how.link == "logit" else None
     classes = outcome.at_horizon()
-    risks = judge_risks(
-        calibration.risks(scores), classes.positive, log_odds, classes.weight
-    )
+    risks = judge_risks(how.risks(scores), classes.positive, log_odds, classes.weight)
     if not isinstance(outcome, Times):
         return risks
-    hazards = ProportionalHazards.fit(
-        calibration.linear(scores), outcome.times, outcome.weight
-    )
+    hazards = ProportionalHazards.fit(how.linear(scores), outcome.times, outcome.weight)
     slope = {"slope": hazards.slope, "slope_error": hazards.slope_error}
     return replace(risks, check=replace(risks.check, **slope))
 

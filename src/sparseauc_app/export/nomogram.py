@@ -61,7 +61,7 @@ class Nomogram:
         Contribution of one point.
     total, risk : Axis
         Places in per cent of the largest total; ``risk`` has no ticks without
-        calibration.
+        a risk map.
     largest : float
         The largest total.
     """
@@ -119,7 +119,7 @@ def make_nomogram(card: ScoreCard) -> Nomogram | None:
 def _risk_axis(card: ScoreCard, base: float, unit: float, largest: float) -> Axis:
     """The axis of the risks that totals from 0, whose score is ``base``, to the largest reach."""
     risks = []
-    if (how := card.calibration) is not None and how.slope > 0:
+    if (how := card.risk_map) is not None and how.slope > 0:
         for risk in _RISKS:
             place = (how.score_of(risk) - base) / unit / largest
             if 0 <= place <= 1:

@@ -73,7 +73,7 @@ def _describe(
         "intercept": card.intercept,
         "threshold": card.threshold,
         "name": card.score_name.capitalize(),
-        "calibration": None if card.calibration is None else asdict(card.calibration),
+        "risk_map": None if card.risk_map is None else asdict(card.risk_map),
         "columns": [
             {
                 "column": one.column,

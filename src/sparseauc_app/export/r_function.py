@@ -143,7 +143,7 @@ def to_r(card: ScoreCard, name: str = "predict_risk") -> str:
             f"    label = ifelse(score > {_number(card.threshold)}, {_text(card.positive)}, "
             f"{_text(card.negative)}),"
         )
-    if (how := card.calibration) is not None:
+    if (how := card.risk_map) is not None:
         linear = f"{_number(how.slope)} * score + {_number(how.intercept)}"
         risk = f"plogis({linear})" if how.link == "logit" else f"-expm1(-exp({linear}))"
         lines.append(f"    risk = {risk},")

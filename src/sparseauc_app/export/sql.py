@@ -6,7 +6,7 @@ import numpy as np
 
 from sparseauc.columns import Piece, Pieces
 
-from ..scorecard import Calibration, ScoreCard
+from ..scorecard import RiskMap, ScoreCard
 from .effects import Effect, effects_of
 
 _SCORE = "sparseauc_score"
@@ -69,16 +69,16 @@ def to_sql(card: ScoreCard) -> str:
             "FROM my_table",
         ]
     )
-    if card.calibration is not None:
+    if card.risk_map is not None:
         scored = (
             f"-- sparseauc_risk: {card.risk_text}\n"
-            f"SELECT scored.*, {_sql_risk(card.calibration)} AS sparseauc_risk\n"
+            f"SELECT scored.*, {_sql_risk(card.risk_map)} AS sparseauc_risk\n"
             f"FROM (\n{scored}\n) AS scored"
         )
     return f"{note}\n{scored}"
 
 
-def _sql_risk(how: Calibration) -> str:
+def _sql_risk(how: RiskMap) -> str:
     """The risk of a score, within what EXP takes without overflow or underflow."""
     linear = f"{_literal(how.slope)} * {_SCORE} + ({_literal(how.intercept)})"
     most = "6.0e0" if how.link == "cloglog" else "700.0e0"

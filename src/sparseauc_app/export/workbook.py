@@ -100,7 +100,7 @@ def _write_model(sheet: Any, card: ScoreCard, effects: list[Effect]) -> None:
                     for piece in formula.pieces]  # fmt: skip
         for place, row in enumerate(rows):
             _append_texts(sheet, [*whole, *row[4:]] if place == 0 else row)
-    how = card.calibration
+    how = card.risk_map
     after = [("Intercept", card.intercept)]
     if how is not None:
         after += [
@@ -242,10 +242,10 @@ def _results(card: ScoreCard, effects: list[Effect], parts: str) -> dict[str, st
             f'=IF({{score}}="","",IF({{score}}>{card.threshold!r},{_text(card.positive)},'
             f"{_text(card.negative)}))"
         )
-    if card.calibration is not None:
+    if card.risk_map is not None:
         linear = f"Model!$B${row + 1}*{{score}}+Model!$B${row + 2}"
         risk = f"1/(1+EXP(-({linear})))"
-        if card.calibration.link == "cloglog":
+        if card.risk_map.link == "cloglog":
             risk = f"1-EXP(-EXP({linear}))"
         found[capitalised(card.risk_text)] = f'=IF({{score}}="","",{risk})'
     return found

@@ -13,7 +13,7 @@ from sparseauc.selection.confidence import variance_inflation
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.model_files import load_model
 from sparseauc_app.reading import Rules, read_source, training_table
-from sparseauc_app.scorecard import Calibration
+from sparseauc_app.scorecard import RiskMap
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -98,8 +98,8 @@ def test_labels_at_any_operating_point(folder):
 
 def test_risks_are_those_of_log_odds(folder, summary):
     found = predicted(folder)
-    calibration = load_model(folder / "m.json").calibration
-    assert calibration == Calibration(1.0, 0.0, Y.sum(), (~Y).sum())
+    risk_map = load_model(folder / "m.json").risk_map
+    assert risk_map == RiskMap(1.0, 0.0, Y.sum(), (~Y).sum())
     np.testing.assert_allclose(
         found["risk"], summary.classifier.predict_proba(X)[:, 1], rtol=1e-6
     )

@@ -46,7 +46,7 @@ function scoreOf(row) {
 }
 
 function riskOf(score) {
-  const how = MODEL.calibration;
+  const how = MODEL.risk_map;
   if (how === null || score === null) return null;
   const linear = how.slope * score + how.intercept;
   return how.link === "cloglog" ? -Math.expm1(-Math.exp(linear)) : 1 / (1 + Math.exp(-linear));
