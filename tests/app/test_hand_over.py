@@ -437,14 +437,7 @@ def test_workbook_scores_as_predict_does(tmp_path, fill):
 
 
 def test_workbook_refuses_what_it_cannot_hold():
-    card = ScoreCard(
-        (Term("x", Levels(("y" * 300,), False, 0, (0, 0), (0.0,))),),
-        0.0,
-        "no",
-        "yes",
-        "ill",
-        (),
-    )
+    card = ScoreCard((), 0.0, "no", "y" * 300, "ill", ())
     with pytest.raises(ValueError, match="too long"):
         to_xlsx(card)
     card = ScoreCard((Term("a\x07", Line(coef=(1.0,))),), 0.0, "no", "yes", "ill", ())
@@ -562,15 +555,31 @@ def test_sql_has_no_score_for_texts_that_training_had_not():
 
 
 @with_office
-def test_a_workbook_takes_texts_that_training_had_not_as_missing(tmp_path):
-    book = openpyxl.load_workbook(io.BytesIO(to_xlsx(CODES)))
-    rows = [("01", "a "), (1, "a"), (None, "b"), (" ", "b"), ("02", "a\t"), ("02", "c")]
+def test_a_workbook_reads_texts_as_predict_does_and_scores_no_others(tmp_path):
+    """Blanks around a text do not count, and those within do; nobody is warned of others."""
+    levels = ("a b", "a  b", "c" * 300, "C")
+    kind = Levels(levels, True, 1, (0, 1, 2, 3, 4), (1.0, 0.25, 0.75, 0.5))
+    card = replace(CODES, terms=(CODES.terms[0], Term("kind", kind)))
+    known = ["a b", " a b ", "\u00a0a  b\t", "\na b", "c" * 300, "C", None, " \t"]
+    unknown = ["a\tb", "a   b", "ab", "c", "A b", "d", "a b a b"]
+    rows = [("01", text) for text in known] + [("02", "C"), (" 01", "C")]
+    frame = pd.DataFrame(rows, columns=["code", "kind"])
+    expected = [*score_rows(source_of(frame), card).scores]
+    rows += [("01", text) for text in unknown] + [(1, "C"), ("1", "C")]
+    expected += [np.nan] * (len(rows) - len(expected))
+    book = openpyxl.load_workbook(io.BytesIO(to_xlsx(card)))
     for place, row in enumerate(rows, start=2):
         for column, value in enumerate(row, start=1):
             book["Rows"].cell(place, column).value = value
+    book["Calculator"]["B5"] = "01"
+    book["Calculator"]["B6"] = "d"
     content = io.BytesIO()
     book.save(content)
-    found = computed(content.getvalue(), tmp_path)["Rows"].iter_rows(
-        min_row=2, max_row=7, min_col=3, max_col=3, values_only=True
+    found = computed(content.getvalue(), tmp_path)
+    scores = found["Rows"].iter_rows(
+        min_row=2, max_row=1 + len(rows), min_col=3, max_col=3, values_only=True
     )
-    assert [score for (score,) in found] == [3.0, 1.5, 0.5, 0.5, 1.0, 0.5]
+    assert_equal([None if one == "" else one for (one,) in scores], np.array(expected))
+    calculator = {row[0]: row[1] for row in found["Calculator"].values if row[0]}
+    assert calculator["kind"] == "not in training"
+    assert calculator["Score"] in ("", None)

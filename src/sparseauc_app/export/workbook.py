@@ -6,7 +6,6 @@ them.
 """
 
 import io
-import re
 from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any
@@ -31,6 +30,8 @@ _LINEAR = {"logit": "log odds", "cloglog": "log cumulative hazard"}
 _ROWS = 200
 # Characters of a text in a formula.
 _LONGEST = 255
+# What stands for the effect of a text that training had not: the row has no score.
+_UNKNOWN = '"not in training"'
 
 
 def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
@@ -47,7 +48,8 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
     bytes
         A workbook of three sheets: "Calculator" for one case, "Rows" for many, one in
         each row, and "Model" with the numbers of the model; of points one more,
-        "Points", with their card. An empty cell is a missing value.
+        "Points", with their card. An empty cell is a missing value, and a row with a
+        text that training had not has no score.
 
     Raises
     ------
@@ -60,7 +62,9 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
 
     book = Workbook()
     effects = effects_of(card)
-    _check_lengths(card, effects)
+    for label in (card.positive, card.negative):
+        if len(label) > _LONGEST:
+            raise ValueError(f"{label[:40]!r}… is too long for a formula of a workbook")
     try:
         sheets = [book.active, *(book.create_sheet(name) for name in ("Rows", "Model"))]
         sheets[0].title = "Calculator"
@@ -76,14 +80,6 @@ def to_xlsx(card: ScoreCard, rows: int = _ROWS) -> bytes:
             f"a workbook cannot hold {str(error).split(' cannot')[0]!r}"
         ) from None
     return buffer.getvalue()
-
-
-def _check_lengths(card: ScoreCard, effects: list[Effect]) -> None:
-    """Refuse texts that are longer than a formula's may be."""
-    texts = [text for one in effects for text in one.levels]
-    for text in (card.positive, card.negative, *texts):
-        if len(text) > _LONGEST:
-            raise ValueError(f"{text[:40]!r}… is too long for a formula of a workbook")
 
 
 def _write_model(sheet: Any, card: ScoreCard, effects: list[Effect]) -> None:
@@ -137,22 +133,24 @@ def _at(name: str, row: int) -> str:
     return f"Model!${'ABCDEFGHIJK'[_MODEL.index(name)]}${row}"
 
 
+def _range(name: str, first: int, last: int) -> str:
+    """Reference to numbers or texts of the model below each other."""
+    return f"{_at(name, first)}:{_at(name, last).removeprefix('Model!')}"
+
+
 def _value_taken(one: Effect, row: int, cell: str) -> str:
     """What the cell of a column counts as: a number, or a text without blanks around."""
     formula = one.formula
+    text = _without_blanks(cell)
     if not isinstance(formula, Pieces):
-        return f'=TRIM(CLEAN(SUBSTITUTE({cell}&"",_xlfn.UNICHAR(160)," ")))'
-    number = cell
-    blank = f'{cell}=""'
-    if one.kind == "boolean":
-        number = (
-            f"IF({_is_text(cell, 'TRUE')},1,IF({_is_text(cell, 'FALSE')},0,{cell}))"
-        )
+        return f"={text}"
+    blank = f'{text}=""'
     if one.type.limits:
-        number = _number_of_text(one.type, cell)
         blank = _has_no_digit(cell)
-    # Adding 0 makes an error of text that is no number; MAX would ignore it.
-    found = f"({number}+0)"
+    found = _number_of(one.type, cell, text)
+    if one.kind == "boolean":
+        upper = f"UPPER({text})"
+        found = f'IF({upper}="TRUE",1,IF({upper}="FALSE",0,{found}))'
     if np.isfinite(formula.low):
         found = f"MAX({found},{_at('Low', row)})"
     if np.isfinite(formula.high):
@@ -166,21 +164,20 @@ def _effect_of(one: Effect, row: int, cell: str, taken: str) -> str:
     formula = one.formula
     if not isinstance(formula, Pieces):
         missing = '""' if one.required else _at("If missing", row)
-        known = [_is_level(text, cell, taken) for text in one.levels]
-        effects = [f"{each}*{_at('Effect', row + j)}" for j, each in enumerate(known)]
+        last = row + len(one.levels) - 1
+        levels = _range("Text", row, last)
+        is_level = f'ISNUMBER(FIND({levels},{cell}&""))'
+        rest = _without_blanks(f'SUBSTITUTE({cell}&"",{levels},"",1)')
+        known = f'{is_level}*({rest}="")'
+        effect = f"SUMPRODUCT({known}*{_range('Effect', row, last)})"
         return (
-            f"=IF(OR({','.join(known)}),{'+'.join(effects)},{missing})"
-            if known
-            else missing
+            f'=IF({taken}="",{missing},IF(SUMPRODUCT({known})=1,{effect},{_UNKNOWN}))'
         )
     last = row + len(formula.pieces) - 1
     if last > row and all(len(piece.coef) == 1 for piece in formula.pieces):
-        above, effect, before = (
-            f"{_at(name, first)}:{_at(name, end).removeprefix('Model!')}"
-            for name, first, end in (
-                ("Above", row + 1, last), ("Effect", row + 1, last), ("Effect", row, last - 1)
-            )
-        )  # fmt: skip
+        above = _range("Above", row + 1, last)
+        effect = _range("Effect", row + 1, last)
+        before = _range("Effect", row, last - 1)
         found = (
             f"{_at('Effect', row)}+SUMPRODUCT(({taken}>{above})*({effect}-{before}))"
         )
@@ -201,28 +198,25 @@ def _polynomial(length: int, row: int, taken: str) -> str:
     return found
 
 
-def _is_text(cell: str, text: str) -> str:
-    return f'EXACT(UPPER(TRIM({cell}&"")),"{text}")'
-
-
-def _is_level(level: str, cell: str, taken: str) -> str:
-    """Whether a text is a level. TRIM joins blanks inside, so that these must be there as well."""
-    # By EXACT, since = does not tell upper from lower case.
-    same = f"EXACT({taken},{_text(re.sub(' +', ' ', level.strip()))})"
-    return (
-        f"AND({same},ISNUMBER(FIND({_text(level)},{cell})))" if "  " in level else same
-    )
+def _without_blanks(text: str) -> str:
+    """A text without blanks around it, of the kinds that are met in cells."""
+    text = f'{text}&""'
+    for blank in ("CHAR(9)", "CHAR(10)", "CHAR(13)", "_xlfn.UNICHAR(160)"):
+        text = f'SUBSTITUTE({text},{blank}," ")'
+    return f"TRIM(CLEAN({text}))"  # and what else cannot be seen
 
 
 def _text(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _number_of_text(of: ColumnType, cell: str) -> str:
-    """The number of a cell, or of its text without a sign such as > before it, in any locale."""
-    text = f'{cell}&""'
-    for sign in "<>≤≥~=":
-        text = f'SUBSTITUTE({text},"{sign}","")'
+def _number_of(of: ColumnType, cell: str, text: str) -> str:
+    """The number of a cell, or of its text: in any locale, without a sign of a limit."""
+    if of.limits:
+        for sign in "<>≤≥~=":
+            text = f'SUBSTITUTE({text},"{sign}","")'
+    # Blanks within a number would be skipped.
+    text = f'SUBSTITUTE(TRIM({text})," ","?")'
     marks = f'"{of.decimal or "."}","{of.thousands or " "}"'
     return f"IF(ISNUMBER({cell}),{cell},_xlfn.NUMBERVALUE({text},{marks}))"
 
