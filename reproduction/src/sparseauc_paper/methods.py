@@ -106,15 +106,14 @@ def _fit_hard(method: str, training: Training, points: Sequence[Point]) -> Array
             solver = BlockDescent(
                 training.objective,
                 k,
-                iter(epochs),
                 step_size=step_size,
                 max_epochs=training.epochs,
                 logistic=logistic,
                 ridge=ridge,
                 intercept=training.intercept if logistic else 0.0,
             )
-            for _ in range(training.epochs):
-                solver.run_epoch()
+            for visited in epochs:
+                solver.run_epoch(visited)
             W[:, at] = solver.answer[:, None]
     return W
 
@@ -168,18 +167,24 @@ def _each(fit: Callable[[Training, Point], Coef]) -> Fit:
 def _fit_solam(training: Training, point: Point) -> Coef:
     # Rows have unit length, and the published programs rely on it: here, and in FSAUC.
     solver = SOLAM(
-        training.objective, iter(()), radius=point["radius"], step_size=point["xi"], max_norm=1.0,
+        training.objective,
+        radius=point["radius"],
+        step_size=point["xi"],
+        max_norm=1.0,
         clip_below=not training.protocol.clip_above_only,
-    )  # fmt: skip
+    )
     return _run_with_stop_rule(solver, training, point)
 
 
 @_each
 def _fit_spam(training: Training, point: Point) -> Coef:
     solver = SPAM(
-        training.objective, iter(()), l1=point.get("l1", 0.0), l2=point.get("l2", 0.0),
-        step_size=point["xi"], average=not training.protocol.last_iterate,
-    )  # fmt: skip
+        training.objective,
+        l1=point.get("l1", 0.0),
+        l2=point.get("l2", 0.0),
+        step_size=point["xi"],
+        average=not training.protocol.last_iterate,
+    )
     return _run_with_stop_rule(solver, training, point)
 
 
@@ -187,9 +192,9 @@ def _run_with_stop_rule(solver: SOLAM | SPAM, training: Training, point: Point) 
     """Run until an epoch's last step moves little, if that is switched on; NaN if it diverges."""
     for rows in training.orders(point).reshape(training.epochs, -1):
         # The last step by itself: the stop rule looks at what it alone does.
-        solver.advance(rows[:-1])
+        solver.run_epoch(rows[:-1])
         before = solver.watched.copy()
-        solver.advance(rows[-1:])
+        solver.run_epoch(rows[-1:])
         with np.errstate(over="ignore", invalid="ignore"):
             moved, length = (
                 np.linalg.norm(solver.watched - before),
@@ -210,10 +215,13 @@ def _fit_fsauc(training: Training, point: Point) -> Coef:
     """FSAUC, whose projections keep every iterate finite."""
     orders = training.orders(point)
     solver = FSAUC(
-        training.objective, iter(()), radius=point["radius"], step_size=point["eta"], max_norm=1.0,
+        training.objective,
+        radius=point["radius"],
+        step_size=point["eta"],
+        max_norm=1.0,
         n_rows=orders.size,
-    )  # fmt: skip
-    solver.advance(orders)
+    )
+    solver.run_epoch(orders)
     return solver.coef
 
 

@@ -117,16 +117,15 @@ def one_sided_tasks(request: Request) -> dict[Key, Task]:
 
     Every other method starts at 0, and finds the same columns whatever their signs.
     """
-    return {
-        ("solam", column, trial, fold): synthetic_task(
-            request.preset, one_switch_on("one_sided_shifts"), "solam", fold=fold,
-            **request.drawn(trial), **of,
-        )
-        for column, of in _sparsities(request.preset.sparsities).items()
-        for trial in range(request.preset.trials)
-        for fold in range(request.preset.folds)
-        if "solam" in request.methods
-    }  # fmt: skip
+    preset = request.preset
+    return _crossed(
+        request,
+        one_switch_on("one_sided_shifts"),
+        [method for method in request.methods if method == "solam"],
+        _sparsities(preset.sparsities),
+        preset.trials,
+        preset.folds,
+    )
 
 
 def figure2_tasks(request: Request, protocol: str) -> dict[Key, Task]:

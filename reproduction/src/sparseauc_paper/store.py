@@ -6,7 +6,6 @@ loses the tasks in flight and nothing else. Several runs may share a file.
 
 import json
 import sqlite3
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import astuple, dataclass
@@ -69,15 +68,12 @@ class Store(AbstractContextManager["Store"]):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # The runner asks from its own threads; the lock keeps them apart.
-        self._lock = threading.Lock()
         with self._guarded():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
                 path,
                 timeout=_BUSY_SECONDS,
                 isolation_level=None,
-                check_same_thread=False,
             )
             with closing(self._connection.cursor()) as cursor:
                 cursor.execute("PRAGMA journal_mode = WAL")
@@ -88,10 +84,9 @@ class Store(AbstractContextManager["Store"]):
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
-        """One thread at a time; what is wrong with the file becomes one kind of error."""
+        """Make what is wrong with the file one kind of error."""
         try:
-            with self._lock:
-                yield
+            yield
         except (OSError, sqlite3.Error) as error:
             raise StoreError(
                 f"cannot keep results in {self.path}: {error}. Move the file away, or name another "
@@ -99,8 +94,7 @@ class Store(AbstractContextManager["Store"]):
             ) from error
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._connection.close()
+        self._connection.close()
 
     def has(self, task: Task) -> bool:
         """Whether the task has a result; one that failed has none."""

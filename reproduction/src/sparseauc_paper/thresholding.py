@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,8 @@ class Solver(ABC):
         return self.coef
 
     @abstractmethod
-    def run_epoch(self) -> bool:
-        """Visit the rows once; whether the epoch was undone, as it raised the loss."""
+    def run_epoch(self, visited: Any) -> bool:
+        """Visit rows or blocks; whether the epoch was undone, as it raised the loss."""
 
 
 class Visits(NamedTuple):
@@ -158,7 +158,6 @@ class BlockDescent(Solver):
         self,
         objective: AUCObjective,
         k: int,
-        epochs: Iterator[Visits],
         *,
         step_size: float | Literal["auto"],
         max_epochs: int,
@@ -167,7 +166,8 @@ class BlockDescent(Solver):
         intercept: float = 0.0,
         start: Array | None = None,
     ) -> None:
-        self.objective, self.k, self._epochs = objective, k, epochs
+        self.objective = objective
+        self.k = k
         self.logistic, self.ridge = logistic, ridge
         w = (
             np.zeros(objective.n_features)
@@ -199,7 +199,7 @@ class BlockDescent(Solver):
         """The coefficients if the run ends here."""
         return self.best[0]
 
-    def run_epoch(self) -> bool:
+    def run_epoch(self, visited: Visits) -> bool:
         """Take a step on each block of the epoch; whether they were undone."""
         if self._driver is not None:
             self.step = self._driver.next_step()
@@ -207,7 +207,8 @@ class BlockDescent(Solver):
         decay, shrink = (
             (1.0 - shrinking, 1.0) if self.logistic else (1.0, 1.0 / (1.0 + shrinking))
         )
-        objective, (blocks, scales, drawn) = self.objective, next(self._epochs)
+        objective = self.objective
+        blocks, scales, drawn = visited
         w, intercept = (array.copy() for array in self.point)
         _take_steps(
             objective.table, objective.positive, self._means, blocks.rows, blocks.starts, scales,

@@ -28,7 +28,7 @@ def run(solver, X, y, epochs, **settings):
     """Run a method on shuffled rows; returns it."""
     if solver.__name__ == "FSAUC":
         settings["n_rows"] = len(y) * epochs
-    started = solver(AUCObjective(X, y), iter(orders(len(y), epochs)), **settings)
-    for _ in range(epochs):
-        started.run_epoch()
+    started = solver(AUCObjective(X, y), **settings)
+    for rows in orders(len(y), epochs):
+        started.run_epoch(rows)
     return started

@@ -1,5 +1,7 @@
 """StoIHT and HSG-HT: equal to the naive algorithms, and at their minimiser in the end."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,11 +45,9 @@ def problem(seed, n=40, d=15):
 
 
 def descend(objective, k, visits, n_epochs, **settings):
-    solver = BlockDescent(
-        objective, k, visits, max_epochs=n_epochs, logistic=True, **settings
-    )
-    for _ in range(n_epochs):
-        solver.run_epoch()
+    solver = BlockDescent(objective, k, max_epochs=n_epochs, logistic=True, **settings)
+    for visited in islice(visits, n_epochs):
+        solver.run_epoch(visited)
     return solver.coef, solver.best[1][0]
 
 

@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -54,10 +55,14 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
     }
 
     @abstractmethod
-    def _begin(
-        self, objective: AUCObjective, rng: np.random.Generator, start: Array | None
-    ) -> Solver:
+    def _begin(self, objective: AUCObjective, start: Array | None) -> Solver:
         """Begin a run; ``start`` are the coefficients of a fit before, if it goes on from them."""
+
+    @abstractmethod
+    def _epochs(
+        self, objective: AUCObjective, rng: np.random.Generator
+    ) -> Iterator[Any]:
+        """Yield what each epoch visits."""
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any) -> Self:
@@ -87,13 +92,14 @@ class StochasticClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
         seeds = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=2
         )
-        solver = self._begin(objective, np.random.default_rng(seeds[1]), start)
+        solver = self._begin(objective, start)
+        epochs = self._epochs(objective, np.random.default_rng(seeds[1]))
         self.history_: dict[str, list[float]] = {}
         after = solver.coef.copy()
-        for epoch in range(1, self.max_epochs + 1):
+        for epoch, visited in enumerate(islice(epochs, self.max_epochs), 1):
             self.n_iter_ = epoch
             before = after
-            undone = solver.run_epoch()
+            undone = solver.run_epoch(visited)
             after = solver.coef.copy()
             if not np.isfinite(after).all():
                 raise ValueError(
@@ -171,16 +177,11 @@ def _two_classes(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class RowSolver(Solver):
-    """A run that takes one row at a time, in the orders given for each epoch."""
+    """A run that takes one row at a time."""
 
-    def __init__(
-        self, objective: AUCObjective, orders: Iterator[Indices], step_size: float
-    ) -> None:
-        self.X, self.positive, self._orders = (
-            objective.table,
-            objective.positive,
-            orders,
-        )
+    def __init__(self, objective: AUCObjective, step_size: float) -> None:
+        self.X = objective.table
+        self.positive = objective.positive
         self.step_size = float(step_size)
         self.w = np.zeros(objective.n_features)
         self.total = np.zeros_like(
@@ -192,15 +193,6 @@ class RowSolver(Solver):
     def step(self) -> float:  # type: ignore[override]
         """The step ξ/√t taken last."""
         return self.step_size / math.sqrt(max(self.t, 1))
-
-    @abstractmethod
-    def advance(self, rows: Indices) -> None:
-        """Take one step on each of these rows."""
-
-    def run_epoch(self) -> bool:
-        """Take one step on each row."""
-        self.advance(next(self._orders))
-        return False
 
 
 def row_norms(X: Array) -> Array:
@@ -222,8 +214,11 @@ class OnlineClassifier(StochasticClassifier):
         "zero_threshold": [Interval(Real, 0, None, closed="left")],
     }
 
-    def _orders(self, n: int, rng: np.random.Generator) -> Iterator[Indices]:
+    def _epochs(
+        self, objective: AUCObjective, rng: np.random.Generator
+    ) -> Iterator[Indices]:
         """Yield the rows of each epoch."""
+        n = objective.n_rows
         while True:
             yield rng.permutation(n) if self.shuffle else np.arange(n)
 

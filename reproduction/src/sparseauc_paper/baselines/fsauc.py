@@ -24,7 +24,6 @@ many more as the L1 projection takes.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -160,7 +159,6 @@ class FSAUC(RowSolver):
     def __init__(
         self,
         objective: AUCObjective,
-        orders: Iterator[Indices],
         *,
         radius: float,
         step_size: float,
@@ -168,7 +166,7 @@ class FSAUC(RowSolver):
         n_rows: int,
         start: Array | None = None,
     ) -> None:
-        super().__init__(objective, orders, step_size)
+        super().__init__(objective, step_size)
         if start is not None:
             threshold = 0.0
             if np.abs(start).sum() > radius:
@@ -198,7 +196,7 @@ class FSAUC(RowSolver):
         """The mean of this stage's iterates so far."""
         return self.total / self._taken if self._taken else self.w
 
-    def advance(self, rows: Indices) -> None:
+    def run_epoch(self, rows: Indices) -> bool:
         """Take one step on each of these rows, as long as there are stages left."""
         while rows.size and self._stages_left:
             n_part = min(rows.size, self._rows_per_stage - self._taken)
@@ -214,6 +212,7 @@ class FSAUC(RowSolver):
                 self._stages_left -= 1
                 if self._stages_left:
                     self._end_stage()
+        return False
 
     def _end_stage(self) -> None:
         """Go to the mean of a stage, and set radii and step of the next one of the same length."""
@@ -261,11 +260,9 @@ class FSAUCClassifier(SOLAMClassifier):
     with O(1/n)-convergence rate", ICML 2018.
     """
 
-    def _begin(
-        self, objective: AUCObjective, rng: np.random.Generator, start: Array | None
-    ) -> Solver:
+    def _begin(self, objective: AUCObjective, start: Array | None) -> Solver:
         X, n = objective.table, objective.n_rows
         return FSAUC(
-            objective, self._orders(n, rng), radius=self.radius, step_size=self._step(X),
+            objective, radius=self.radius, step_size=self._step(X),
             max_norm=self._max_norm(X), n_rows=n * self.max_epochs, start=start,
         )  # fmt: skip

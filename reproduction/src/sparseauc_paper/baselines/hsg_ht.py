@@ -120,7 +120,7 @@ class HSGHTClassifier(LogisticClassifier):
         "restart_batches": ["boolean"],
     }
 
-    def _visits(
+    def _epochs(
         self, objective: AUCObjective, rng: np.random.Generator
     ) -> Iterator[Visits]:
         return visit_growing_batches(

@@ -25,7 +25,6 @@ columns. The answer is dense.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Literal
@@ -100,7 +99,6 @@ class SOLAM(RowSolver):
     def __init__(
         self,
         objective: AUCObjective,
-        orders: Iterator[Indices],
         *,
         radius: float,
         step_size: float,
@@ -108,7 +106,7 @@ class SOLAM(RowSolver):
         clip_below: bool = True,
         start: Array | None = None,
     ) -> None:
-        super().__init__(objective, orders, step_size)
+        super().__init__(objective, step_size)
         self.radius, self.limit = float(radius), float(radius * max_norm)
         self.lowest = -self.limit if clip_below else -np.inf
         self.w[:] = radius / math.sqrt(self.w.size)
@@ -128,13 +126,14 @@ class SOLAM(RowSolver):
         """What the published stop rule looks at."""
         return self.coef
 
-    def advance(self, rows: Indices) -> None:
+    def run_epoch(self, rows: Indices) -> bool:
         """Take one step on each of these rows."""
         _take_steps(
             self.X, self.positive, rows, self.step_size, self.radius, self.limit, self.lowest,
             self.t, self.w, self.total, self._point,
         )  # fmt: skip
         self.t += rows.size
+        return False
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -178,12 +177,10 @@ class SOLAMClassifier(OnlineClassifier):
         "max_norm": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
 
-    def _begin(
-        self, objective: AUCObjective, rng: np.random.Generator, start: Array | None
-    ) -> Solver:
+    def _begin(self, objective: AUCObjective, start: Array | None) -> Solver:
         X = objective.table
         return SOLAM(
-            objective, self._orders(objective.n_rows, rng), radius=self.radius,
+            objective, radius=self.radius,
             step_size=self._step(X), max_norm=self._max_norm(X), start=start,
         )  # fmt: skip
 

@@ -22,7 +22,6 @@ with L1, and the last iterate only after many epochs.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Literal
@@ -66,7 +65,6 @@ class SPAM(RowSolver):
     def __init__(
         self,
         objective: AUCObjective,
-        orders: Iterator[Indices],
         *,
         l1: float,
         l2: float,
@@ -74,7 +72,7 @@ class SPAM(RowSolver):
         average: bool,
         start: Array | None = None,
     ) -> None:
-        super().__init__(objective, orders, step_size)
+        super().__init__(objective, step_size)
         if l1 < 0.0 or l2 < 0.0:
             raise ValueError(f"l1 and l2 must be 0 or more, got {l1} and {l2}")
         self.l1, self.l2, self.average = float(l1), float(l2), average
@@ -93,13 +91,14 @@ class SPAM(RowSolver):
         """What the published stop rule looks at."""
         return self.w
 
-    def advance(self, rows: Indices) -> None:
+    def run_epoch(self, rows: Indices) -> bool:
         """Take one step on each of these rows."""
         _take_steps(
             self.X, self.positive, rows, self._means, self._ratio, self.step_size, self.l1, self.l2,
             self.t, self.w, self.total,
         )  # fmt: skip
         self.t += rows.size
+        return False
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -155,12 +154,10 @@ class SPAMClassifier(OnlineClassifier):
         "average": ["boolean"],
     }
 
-    def _begin(
-        self, objective: AUCObjective, rng: np.random.Generator, start: Array | None
-    ) -> Solver:
+    def _begin(self, objective: AUCObjective, start: Array | None) -> Solver:
         share = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]
         return SPAM(
-            objective, self._orders(objective.n_rows, rng), l1=self.alpha * share,
+            objective, l1=self.alpha * share,
             l2=self.alpha * (1.0 - share), step_size=self._step(objective.table),
             average=self.average, start=start,
         )  # fmt: skip

@@ -13,7 +13,6 @@ to get to the log odds of the classes, and until then columns that are not centr
 chosen by their means, which are noise. SHT-AUC has no intercept and needs no centring.
 """
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -41,19 +40,16 @@ class LogisticClassifier(StochasticClassifier):
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
-    @abstractmethod
-    def _visits(
-        self, objective: AUCObjective, rng: np.random.Generator
-    ) -> Iterator[Visits]:
-        """Yield the blocks of each epoch."""
-
-    def _begin(
-        self, objective: AUCObjective, rng: np.random.Generator, start: Array | None
-    ) -> Solver:
+    def _begin(self, objective: AUCObjective, start: Array | None) -> Solver:
         return BlockDescent(
-            objective, self.k, self._visits(objective, rng), step_size=self.step_size,
-            max_epochs=self.max_epochs, logistic=True, ridge=self.alpha, start=start,
-        )  # fmt: skip
+            objective,
+            self.k,
+            step_size=self.step_size,
+            max_epochs=self.max_epochs,
+            logistic=True,
+            ridge=self.alpha,
+            start=start,
+        )
 
     def _set_fitted(self, objective: AUCObjective, solver: BlockDescent) -> Self:  # type: ignore[override]
         self.logistic_intercept_ = float(solver.best[1][0])
@@ -113,7 +109,7 @@ class StoIHTClassifier(LogisticClassifier):
         "block_order": [StrOptions(set(BLOCK_ORDERS))],
     }
 
-    def _visits(
+    def _epochs(
         self, objective: AUCObjective, rng: np.random.Generator
     ) -> Iterator[Visits]:
         n = objective.n_rows
