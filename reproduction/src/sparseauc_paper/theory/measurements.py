@@ -58,6 +58,8 @@ SETTINGS = {"paper": PAPER, "easy": EASY}
 # Enough rows for Theorem 2's ρ⁻ to be a bound at every ratio.
 MANY_ROWS = 1e8
 
+# Numbers that a task gives as a pair: what was found, and what is certain.
+PAIRS = ("rho_minus", "rho_plus", "condition", "kappa")
 # What a task found; by the share of positives, that of each table drawn.
 Measurement = Mapping[str, Any]
 Measurements = Mapping[float, Sequence[Measurement]]

@@ -1,19 +1,20 @@
 """The theory's part of the report: what the theorems say, beside what data and runs do."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
-from typing import NamedTuple
+from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from ..files import read_lines
 from ..page import Element, Note, Section, Table, listing
 from .measurements import (
     EASY,
     MANY_ROWS,
+    PAIRS,
     PAPER,
-    Measurement,
     Measurements,
     grouped,
 )
@@ -49,9 +50,10 @@ def theory_section(
         *_findings_in_print(ratios),
     ]
     if len(measured) > 1:
-        paper, easy = measured["paper"], measured["easy"]
+        paper, easy = (_means(measured[name]) for name in ("paper", "easy"))
+        slack = min(m["slack"] for tables in measured["easy"].values() for m in tables)
         elements += [
-            *_findings(paper, easy),
+            *_findings(paper, easy, slack),
             _listing_of_paper(paper),
             _listing_of_easy(easy),
         ]
@@ -93,7 +95,32 @@ def _listing_of_printed(ratios: Sequence[float]) -> Table:
     )
 
 
-def _listing_of_paper(paper: Measurements) -> Table:
+def _means(measured: Measurements) -> pd.DataFrame:
+    """Means over the tables of every ratio; of pairs, what was found and what is certain."""
+    lines = []
+    for r, tables in sorted(measured.items()):
+        for table in tables:
+            line: dict[str, float] = {"r": r}
+            for name, value in table.items():
+                if name in PAIRS:
+                    line[f"{name} found"], line[f"{name} certain"] = value
+                else:
+                    line[name] = value
+            line["step"] = 1 / line["rho_plus found"]
+            lines.append(line)
+    groups = pd.DataFrame(lines).groupby("r")
+    means: pd.DataFrame = groups.agg(lambda values: values.mean(skipna=False))
+    means.insert(0, "tables", groups.size())
+    return means.reset_index()
+
+
+def _lines(means: pd.DataFrame, names: Mapping[str, str]) -> Any:
+    """Columns of the means under other names."""
+    chosen = means[["r", "tables", *names]].rename(columns=names)
+    return chosen.to_dict("records")
+
+
+def _listing_of_paper(paper: pd.DataFrame) -> Table:
     return listing(
         "theory-paper-task",
         f"The paper's task, measured: {PAPER}",
@@ -101,37 +128,37 @@ def _listing_of_paper(paper: Measurements) -> Table:
         "columns drawn at random. Rates: by which a step came nearer to where the run ended, in "
         "its first descent, with the step 1/ρ⁺ and with that of the smallest r. Last: distance to "
         f"the best {PAPER.k_star} columns' vector at the end, as a share of the first.",
-        _means(
+        _lines(
             paper,
             {
-                "ρ⁻ ≤": lambda m: m["rho_minus"][0],
-                "ρ⁺ ≥": lambda m: m["rho_plus"][0],
-                "ρ, random": lambda m: m["condition_on_random"],
-                "ρ ≥": lambda m: m["condition"][0],
-                "κ ≥": lambda m: m["kappa"][0],
-                "rate of a step": lambda m: m["rate"],
-                "rate, same step": lambda m: m["same_rate"],
-                "left of ‖w − w*‖": lambda m: m["remaining"],
+                "rho_minus found": "ρ⁻ ≤",
+                "rho_plus found": "ρ⁺ ≥",
+                "condition_on_random": "ρ, random",
+                "condition found": "ρ ≥",
+                "kappa found": "κ ≥",
+                "rate": "rate of a step",
+                "same_rate": "rate, same step",
+                "remaining": "left of ‖w − w*‖",
             },
         ),
     )
 
 
-def _listing_of_easy(easy: Measurements) -> Table:
+def _listing_of_easy(easy: pd.DataFrame) -> Table:
     return listing(
         "theory-easy-task",
         f"An easy task, measured: {EASY}",
         "Here all columns together are well conditioned, so that κ is known for certain. "
         "Tolerance and distance as shares of the first distance.",
-        _means(
+        _lines(
             easy,
             {
-                "ρ ≥": lambda m: m["condition"][0],
-                "ρ ≤": lambda m: m["condition"][1],
-                "κ ≤": lambda m: m["kappa"][1],
-                "rate of a step": lambda m: m["rate"],
-                "promised tolerance": lambda m: m["promised"],
-                "left of ‖w − w*‖": lambda m: m["remaining"],
+                "condition found": "ρ ≥",
+                "condition certain": "ρ ≤",
+                "kappa certain": "κ ≤",
+                "rate": "rate of a step",
+                "promised": "promised tolerance",
+                "remaining": "left of ‖w − w*‖",
             },
         ),
     )
@@ -163,18 +190,14 @@ def _findings_in_print(ratios: Sequence[float]) -> list[Note]:
     ]
 
 
-def _findings(paper: Measurements, easy: Measurements) -> list[Note]:
+def _findings(paper: pd.DataFrame, easy: pd.DataFrame, slack: float) -> list[Note]:
     """Say what the measurements show, and only what they show."""
-    ratios = sorted(paper)
-    few, even = ratios[0], ratios[-1]
-    kappas = [_mean(paper[r], lambda m: m["kappa"][0]) for r in ratios]
-    rates, same, remaining = (
-        [_mean(paper[r], itemgetter(name)) for r in (few, even)]
-        for name in ("rate", "same_rate", "remaining")
-    )
-    steps = [_mean(paper[r], lambda m: 1 / m["rho_plus"][0]) for r in (few, even)]
-    certain = [_mean(measured, lambda m: m["kappa"][1]) for measured in easy.values()]
-    slack = min(m["slack"] for measured in easy.values() for m in measured)
+    few = paper.iloc[0]
+    even = paper.iloc[-1]
+    kappas = paper["kappa found"]
+    certain = easy["kappa certain"]
+    slower = abs(few["rate"] - even["rate"])
+    same = abs(few["same_rate"] - even["same_rate"])
     on_paper = (
         f"Measured on the paper's tables, κ is at least {min(kappas):.2f} to {max(kappas):.2f} "
         "on the worst columns found"
@@ -193,49 +216,30 @@ def _findings(paper: Measurements, easy: Measurements) -> list[Note]:
             f"With many rows and few columns ({EASY}) the condition is met: κ is at most "
             f"{max(certain):.2f} for certain. The bound "
             f"{'holds in every step' if slack > 0 else 'does not hold in every step'}; a step "
-            f"contracts by {_range(easy, 'rate')}, where κ is {min(certain):.2f} to "
-            f"{max(certain):.2f}, and of the first distance {_range(easy, 'remaining')} is left, "
-            f"where {_range(easy, 'promised')} is allowed."
+            f"contracts by {_range(easy['rate'])}, where κ is {min(certain):.2f} to "
+            f"{max(certain):.2f}, and of the first distance {_range(easy['remaining'])} is left, "
+            f"where {_range(easy['promised'])} is allowed."
         ),
         Note(
             f"What the theory gets right is its direction, through the step. Blocks with few "
-            f"positives are curved more: the step 1/ρ⁺ is {steps[0]:.4f} at r = {few:g} and "
-            f"{steps[1]:.4f} at r = {even:g}, and in the first descent a step multiplies the "
-            f"distance to the end by {rates[0]:.3f} and {rates[1]:.3f}. With the same step for "
-            f"both it is {same[0]:.3f} and {same[1]:.3f}: "
+            f"positives are curved more: the step 1/ρ⁺ is {few['step']:.4f} at r = {few['r']:g} "
+            f"and {even['step']:.4f} at r = {even['r']:g}, and in the first descent a step "
+            f"multiplies the distance to the end by {few['rate']:.3f} and {even['rate']:.3f}. With "
+            f"the same step for both it is {few['same_rate']:.3f} and {even['same_rate']:.3f}: "
             + (
                 "imbalance slows the descent by asking for shorter steps, hardly otherwise."
-                if abs(same[0] - same[1]) < 0.25 * abs(rates[0] - rates[1])
+                if same < 0.25 * slower
                 else "the step explains part of the difference only."
             ),
             "finding",
         ),
         Note(
-            f"On the paper's task a run ends with {remaining[0]:.0%} of the first distance to the "
-            f"best {PAPER.k_star} columns' vector at r = {few:g}, with {remaining[1]:.0%} at "
-            f"r = {even:g}."
+            f"On the paper's task a run ends with {few['remaining']:.0%} of the first distance to "
+            f"the best {PAPER.k_star} columns' vector at r = {few['r']:g}, with "
+            f"{even['remaining']:.0%} at r = {even['r']:g}."
         ),
     ]
 
 
-def _range(measured: Measurements, name: str) -> str:
-    """Least and greatest of the means of every ratio."""
-    means = [_mean(tables, itemgetter(name)) for tables in measured.values()]
-    return f"{min(means):.2f} to {max(means):.2f}"
-
-
-def _mean(
-    measured: Sequence[Measurement], value: Callable[[Measurement], float]
-) -> float:
-    return float(np.mean([value(m) for m in measured]))
-
-
-def _means(
-    results: Measurements, columns: Mapping[str, Callable[[Measurement], float]]
-) -> list[dict[str, float]]:
-    """Means over the tables of every ratio."""
-    return [
-        {"r": r, "tables": len(measured)}
-        | {label: _mean(measured, value) for label, value in columns.items()}
-        for r, measured in sorted(results.items())
-    ]
+def _range(means: pd.Series[float]) -> str:
+    return f"{means.min():.2f} to {means.max():.2f}"
