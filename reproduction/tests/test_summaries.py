@@ -113,10 +113,13 @@ def test_differences_are_taken_pair_by_pair():
         {(0, 1): 1.0, (1, 0): 1.0, (1, 1): 9.0},
     )
     assert difference_of(one, other) == {(0, 1): 4.0, (1, 0): 1.0}
-    draws = draws_of(
-        {("m", "20"): {(0, 0): 1.0, (1, 0): 2.0}, ("m", "40"): {(0, 0): 3.0}}
-    )
-    assert draws == {(0, 0): 1.0, (2, 0): 2.0, (1, 0): 3.0}
+    values = {
+        ("m", "20"): {(0, 0): 1.0, (1, 0): 2.0},
+        ("m", "40"): {(0, 0): 3.0},
+        ("other", "40"): {(0, 0): 4.0},
+    }
+    assert draws_of(values, "m") == {(0, 0): 1.0, (2, 0): 2.0, (1, 0): 3.0}
+    assert draws_of(values, "m", ["40"]) == {(0, 0): 3.0}
 
 
 def test_resampled_mean_is_that_of_nadeau_and_bengio():

@@ -127,9 +127,7 @@ def _simulated(found: Found, protocol: Protocol, _: Measured) -> dict[Place, Sam
 
 def _by_method(values: Values) -> dict[str, Sample]:
     return {
-        method: draws_of(
-            {place: s for place, s in values.items() if place[0] == method}
-        )
+        method: draws_of(values, method)
         for method in dict.fromkeys(method for method, _ in values)
     }
 

@@ -33,12 +33,13 @@ from .real import TRAINING_ROWS
 from .results import AtK, Result, Results, epochs_to, rise_between, simulated
 
 Kind = Literal["holds", "fails", "smaller", "open", "missing"]
-WORDS: Mapping[Kind, str] = {
-    "holds": "✔ holds",
-    "fails": "✘ does not hold",
-    "smaller": "◐ smaller than printed",
-    "open": "? cannot be told",
-    "missing": "– not run",
+# With its mark, and of several claims.
+WORDS: Mapping[Kind, tuple[str, str]] = {
+    "holds": ("✔ holds", "hold"),
+    "fails": ("✘ does not hold", "do not hold"),
+    "smaller": ("◐ smaller than printed", "are smaller than printed"),
+    "open": ("? cannot be told", "cannot be told"),
+    "missing": ("– not run", "were not run"),
 }
 ANY = "any"  # in place of a protocol where there is no choice of one
 
@@ -101,9 +102,7 @@ class Verdict(NamedTuple):
 
     def __str__(self) -> str:
         """Mark, words and numbers."""
-        return (
-            f"{WORDS[self.kind]}: {self.numbers}" if self.numbers else WORDS[self.kind]
-        )
+        return ": ".join(filter(None, (WORDS[self.kind][0], self.numbers)))
 
 
 class Judged(NamedTuple):
@@ -193,7 +192,7 @@ def judge_claim(claim: Claim, results: Results, protocol: str) -> Verdict:
         method
         for values in measured
         for method in (*claim.better, *claim.worse)
-        if not _of_method(claim, values, method)
+        if not draws_of(values, method, claim.columns)
     )
     for pair in pairs:
         if not missing.keys() & set(pair):
@@ -267,20 +266,11 @@ def _summarise(claim: Claim, protocol: str, sample: Sample) -> Mean:
     return resampled_mean(sample, share, by_trial=held_out)
 
 
-def _of_method(claim: Claim, values: Values, method: str) -> Sample:
-    """Values of a method over the columns of a claim, by draw."""
-    return draws_of(
-        {
-            (key, column): sample
-            for (key, column), sample in values.items()
-            if key == method and (column in claim.columns or not claim.columns)
-        }
-    )
-
-
 def _difference(claim: Claim, values: Values, one: str, other: str) -> Sample:
-    sample = _of_method(claim, values, one)
-    return difference_of(sample, _of_method(claim, values, other)) if other else sample
+    sample = draws_of(values, one, claim.columns)
+    if not other:
+        return sample
+    return difference_of(sample, draws_of(values, other, claim.columns))
 
 
 def _name(method: str) -> str:
@@ -290,6 +280,14 @@ def _name(method: str) -> str:
 
 # ------------------------------------------------------------------------------ what is
 # measured
+
+
+def _of_tables(measure: str, results: Results, protocol: str) -> Values:
+    return results.table(protocol, measure)
+
+
+def _falls(measure: str, results: Results, protocol: str) -> Values:
+    return results.falls(protocol, measure)
 
 
 def _over_r(results: Results, protocol: str) -> Values:
@@ -401,22 +399,15 @@ def _room(measurement: Result) -> float:
 # What claims are judged by: results and the name of a protocol give values by method
 # and column.
 MEASURES: Mapping[str, Callable[[Results, str], Values]] = {
-    **{
-        name: partial(
-            lambda name, results, protocol: results.table(protocol, name), name
-        )
-        for name in (
-            "auc",
-            "auc of the list",
-            "f1",
-            "jaccard",
-            "f1 given",
-            "jaccard given",
-        )
-    },
+    "auc": partial(_of_tables, "auc"),
+    "auc of the list": partial(_of_tables, "auc of the list"),
+    "f1": partial(_of_tables, "f1"),
+    "jaccard": partial(_of_tables, "jaccard"),
+    "f1 given": partial(_of_tables, "f1 given"),
+    "jaccard given": partial(_of_tables, "jaccard given"),
     "auc over r": _over_r,
-    "fall of auc": lambda results, protocol: results.falls(protocol, "auc"),
-    "fall of f1": lambda results, protocol: results.falls(protocol, "f1"),
+    "fall of auc": partial(_falls, "auc"),
+    "fall of f1": partial(_falls, "f1"),
     "settling": _settling,
     "rising": _rising,
     "epochs published": partial(_epochs, "published"),
@@ -439,14 +430,6 @@ MEASURES: Mapping[str, Callable[[Results, str], Values]] = {
 
 # ----------------------------------------------------------------------------- in words
 
-_COUNTED: Mapping[Kind, str] = {
-    "holds": "hold",
-    "fails": "do not hold",
-    "smaller": "are smaller than printed",
-    "open": "cannot be told",
-    "missing": "were not run",
-}
-
 
 def count_verdicts(claims: Sequence[Judged]) -> str:
     """Say how many claims hold, under each protocol and apart from both."""
@@ -460,8 +443,8 @@ def count_verdicts(claims: Sequence[Judged]) -> str:
             verdicts[name].kind for _, verdicts in claims if name in verdicts
         )
         said = [
-            f"{counts[kind]} {words}"
-            for kind, words in _COUNTED.items()
+            f"{counts[kind]} {of_several}"
+            for kind, (_, of_several) in WORDS.items()
             if counts[kind]
         ]
         if said:

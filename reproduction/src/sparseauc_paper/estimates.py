@@ -1,6 +1,6 @@
 """Means, differences and how well they are known."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from math import isnan, nan, sqrt
 
@@ -84,15 +84,7 @@ def resampled_mean(sample: Sample, test_share: float, *, by_trial: bool) -> Mean
     if values.size < 2:
         return known
     error = sqrt((1 / values.size + test_share) * float(values.var(ddof=1)))
-    return Mean(
-        known.mean,
-        error,
-        values.size - 1,
-        known.n,
-        known.std,
-        known.failed,
-        known.draws,
-    )
+    return replace(known, se=error, df=values.size - 1)
 
 
 def trial_means(sample: Sample) -> Sample:
@@ -135,15 +127,18 @@ def difference_in_errors(mine: Mean, theirs: Mean) -> float:
     return float(np.sign(quotient) * normal.isf(student.sf(abs(quotient), change.df)))
 
 
-def draws_of(values: Mapping[tuple[str, str], Sample]) -> Sample:
-    """Values of one method by their draw: a draw of one column is one, of another another."""
-    places = {
-        column: place
-        for place, column in enumerate(dict.fromkeys(c for _, c in values))
+def draws_of(
+    values: Mapping[tuple[str, str], Sample], method: str, columns: Collection[str] = ()
+) -> Sample:
+    """Values of a method over some columns, or all: a draw of each column is one by itself."""
+    samples = {
+        column: sample
+        for (key, column), sample in values.items()
+        if key == method and (column in columns or not columns)
     }
     return {
-        (trial * len(places) + places[column], part): value
-        for (_, column), sample in values.items()
+        (trial * len(samples) + place, part): value
+        for place, sample in enumerate(samples.values())
         for (trial, part), value in sample.items()
     }
 

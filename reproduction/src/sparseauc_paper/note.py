@@ -7,7 +7,7 @@ from string import Template
 from . import printed
 from .audit import DISCREPANCIES, about_scaling
 from .claims import ANY, Judged, Kind, count_verdicts, judge_claims
-from .estimates import Sample, difference_of, draws_of, mean_of, shown
+from .estimates import difference_of, draws_of, mean_of, shown
 from .methods import METHODS
 from .page import Element, Note, Report, Section, Table, listing
 from .protocols import PROTOCOLS
@@ -103,17 +103,12 @@ def headline(results: Results) -> Table:
 
 def about_signs(results: Results) -> list[str]:
     """Say what SOLAM's start is worth on shifts of one sign; nothing without both arms."""
-
-    def f1(values: Mapping[tuple[str, str], Sample], method: str) -> Sample:
-        return draws_of(
-            {place: sample for place, sample in values.items() if place[0] == method}
-        )
-
-    ours = results.table("corrected", "f1")
+    values = results.table("corrected", "f1")
     one_sided = simulated(results.one_sided, PROTOCOLS["corrected"], "f1")
+    ours = draws_of(values, "sht-auc")
     gaps = [
-        mean_of(difference_of(f1(ours, "sht-auc"), f1(values, "solam")))
-        for values in (one_sided, ours)
+        mean_of(difference_of(ours, draws_of(of_arm, "solam")))
+        for of_arm in (one_sided, values)
     ]
     if not all(gap.n for gap in gaps):
         return []

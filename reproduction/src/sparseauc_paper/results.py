@@ -30,7 +30,7 @@ AtK = dict[tuple[str, str, str], Sample]
 Courses = dict[tuple[int, float, Scale], tuple[list[int], Array]]
 
 
-def found_by(tasks: Mapping[plan.Key, Task], outcomes: Outcomes) -> Found:
+def found_by(tasks: Mapping[Any, Task], outcomes: Outcomes) -> dict[Any, Result | None]:
     """Results of those of the tasks that were run."""
     return {
         key: outcomes[task].result for key, task in tasks.items() if task in outcomes
@@ -117,13 +117,10 @@ def read_genes(found: Found, protocol: Protocol) -> Genes:
             precision.setdefault(place, {})[trial, fold] = hits / max(columns, 1)
             recall.setdefault(place, {})[trial, fold] = hits / markers[dataset]
     best_k: dict[tuple[str, str], str] = {}
-    for (method, dataset, k), sample in auc.items():
-        now = best_k.get((method, dataset))
-        if (
-            now is None
-            or mean_of(sample).mean > mean_of(auc[method, dataset, now]).mean
-        ):
-            best_k[method, dataset] = k
+    means = {at: np.nan_to_num(mean_of(sample).mean) for at, sample in auc.items()}
+    # The first of equals stays.
+    for method, dataset, k in sorted(means, key=lambda at: -means[at]):
+        best_k.setdefault((method, dataset), k)
     if protocol.best_k_on_test:
         for (method, dataset), k in best_k.items():
             if method in HARD_THRESHOLDING:
@@ -171,16 +168,21 @@ class Results:
         """Results of SOLAM where all shifts have the sign of its start."""
         return found_by(plan.one_sided_tasks(self.request), self.outcomes)
 
+    def _grouped(self, tasks: Mapping[Any, Task]) -> dict[Any, list[Result]]:
+        """Results of the tasks that were run, by all of their key but the draw."""
+        groups: dict[Any, list[Result]] = {}
+        for key, result in found_by(tasks, self.outcomes).items():
+            if result is not None:
+                groups.setdefault(key[:-1], []).append(result)
+        return groups
+
     @cached_property
     def theory(self) -> dict[str, Measurements]:
         """Measurements of each of the theory's tasks, by share of positives."""
         measured: dict[str, dict[float, list[Result]]] = {}
-        for (name, ratio, _), task in plan.theory_tasks(self.request).items():
-            if (
-                task in self.outcomes
-                and (result := self.outcomes[task].result) is not None
-            ):
-                measured.setdefault(name, {}).setdefault(ratio, []).append(result)
+        groups = self._grouped(plan.theory_tasks(self.request))
+        for (name, ratio), results in groups.items():
+            measured.setdefault(name, {})[ratio] = results
         return dict(measured)
 
     def table(self, protocol: str, measure: str) -> Values:
@@ -205,13 +207,7 @@ class Results:
 
     def courses(self, field: str) -> Courses:
         """Epochs of Figure 1, and what was recorded at them in every draw that was run."""
-        runs: dict[tuple[int, float, Scale], list[Result]] = {}
-        for (k, ratio, scale, _), task in plan.figure1_tasks(self.request).items():
-            if (
-                task in self.outcomes
-                and (result := self.outcomes[task].result) is not None
-            ):
-                runs.setdefault((k, ratio, scale), []).append(result)
+        runs = self._grouped(plan.figure1_tasks(self.request))
         return {
             place: (parts[0]["epochs"], np.array([part[field] for part in parts]))
             for place, parts in runs.items()
