@@ -83,7 +83,7 @@ def mean(value, se, df=39):
         ((-0.009, 0.0065), 0.0, inf, (0.003, 0.001), "open"),
         ((-0.02, 0.004), 0.0, inf, (0.011, 0.001), "fails"),
     ],
-)  # fmt: skip
+)
 def test_judging_by_an_interval(change, low, high, theirs, kind):
     print_ = None if theirs is None else mean(*theirs)
     assert judge(mean(*change), low, high, print_) == kind
@@ -338,9 +338,14 @@ def test_times_are_judged_on_the_wider_table_in_powers_of_ten(fsauc, counts):
 
 
 MEASURED = {
-    "rho_minus": (0.5, 0.4), "kappa": (0.7, 0.8), "slack": 0.1, "printed_kappa": 1.7,
-    "rate": 0.9, "remaining": 0.5, "rho_plus": (2.0, 2.0),
-}  # fmt: skip
+    "rho_minus": (0.5, 0.4),
+    "kappa": (0.7, 0.8),
+    "slack": 0.1,
+    "printed_kappa": 1.7,
+    "rate": 0.9,
+    "remaining": 0.5,
+    "rho_plus": (2.0, 2.0),
+}
 
 
 def theory(change=lambda name, r, found: found):

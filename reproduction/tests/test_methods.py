@@ -154,9 +154,11 @@ def test_blocks_of_the_final_fit(blocks, expected):
 
 def test_switches_that_change_the_iterates():
     for key, switch in (
-        ("spam-l1", "last_iterate"), ("fsauc", "fixed_order"), ("hsg-ht", "restart_batches"),
+        ("spam-l1", "last_iterate"),
+        ("fsauc", "fixed_order"),
+        ("hsg-ht", "restart_batches"),
         ("sht-auc", "automatic_step"),
-    ):  # fmt: skip
+    ):
         grid = points(QUICK.grids[key])[:3]
         assert not np.allclose(
             METHODS[key].solve(training(), grid),

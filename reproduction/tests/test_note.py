@@ -21,9 +21,14 @@ def test_the_note_has_all_parts_and_every_verdict_against():
     results = Results(REQUEST, invented(REQUEST))
     note = make_note(results, {"commit": "commit abc1234"})
     assert [section.heading for section in note.sections] == [
-        "Scope", "Claims", "Method", "Results", "What was easy", "What was difficult",
+        "Scope",
+        "Claims",
+        "Method",
+        "Results",
+        "What was easy",
+        "What was difficult",
         "Two questions",
-    ]  # fmt: skip
+    ]
     text = to_markdown(note, "note")
     assert "commit abc1234" in text
     assert "2f338cd" in text

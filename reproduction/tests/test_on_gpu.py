@@ -47,11 +47,18 @@ def test_grids_are_their_points_one_by_one(method, protocol):
     def fit(device):
         trainings = [
             Training(
-                scale_rows(data.X[rows]), data.y[rows] > 0, protocol, epochs=2, seed=("test", i),
-                tuning_rows=14, tuning=True, stop_tol=0.02, device=device,
+                scale_rows(data.X[rows]),
+                data.y[rows] > 0,
+                protocol,
+                epochs=2,
+                seed=("test", i),
+                tuning_rows=14,
+                tuning=True,
+                stop_tol=0.02,
+                device=device,
             )
             for i, rows in enumerate(parts)
-        ]  # fmt: skip
+        ]
         return list(METHODS[method].fit(trainings, GRIDS[method]))
 
     for found, expected in zip(fit(DEVICE), fit(None), strict=True):
@@ -62,9 +69,15 @@ def test_grids_are_their_points_one_by_one(method, protocol):
 def test_a_diverged_fit_is_nan():
     data = make_outbreak(n=14, d=5, k=3, mu=0.8, r=0.3, random_state=0)
     training = Training(
-        data.X, data.y > 0, CORRECTED, epochs=2, seed=("test",), tuning_rows=14, tuning=True,
+        data.X,
+        data.y > 0,
+        CORRECTED,
+        epochs=2,
+        seed=("test",),
+        tuning_rows=14,
+        tuning=True,
         device=DEVICE,
-    )  # fmt: skip
+    )
     (W,) = METHODS["spam-l1"].fit(
         [training], [{"xi": xi, "l1": 0.0} for xi in (1e200, 0.1)]
     )

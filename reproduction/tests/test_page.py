@@ -158,8 +158,9 @@ def test_the_page_opens_from_disk(folder):
     assert 'src="data:image/png;base64,' in page
     assert "<table>" in page
     assert set(re.findall(r'(?:src|href)="(?!data:|#)([^"]+)"', page)) == {
-        "https://example.org/a", "figures/courses.csv",
-    }  # fmt: skip
+        "https://example.org/a",
+        "figures/courses.csv",
+    }
 
 
 def test_the_page_for_sphinx(tmp_path):

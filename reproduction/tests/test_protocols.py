@@ -16,9 +16,13 @@ from sparseauc_paper.protocols import (
 def test_corrected_has_every_switch_off_and_published_the_programs():
     assert not any(asdict(CORRECTED).values())
     assert [name for name, on in asdict(PUBLISHED).items() if not on] == [
-        "automatic_step", "paper_step", "paper_spam_steps", "paper_gene_ranges", "no_scaling",
+        "automatic_step",
+        "paper_step",
+        "paper_spam_steps",
+        "paper_gene_ranges",
+        "no_scaling",
         "log_odds_intercept",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("switch", SWITCHES, ids=lambda s: s.name)

@@ -35,9 +35,16 @@ COMMAND = (
 
 def command(out, *arguments):
     return [
-        sys.executable, "-c", COMMAND, "reproduce", *map(str, arguments), "--preset", "tiny",
-        "--out", str(out),
-    ]  # fmt: skip
+        sys.executable,
+        "-c",
+        COMMAND,
+        "reproduce",
+        *map(str, arguments),
+        "--preset",
+        "tiny",
+        "--out",
+        str(out),
+    ]
 
 
 @pytest.fixture
@@ -291,16 +298,26 @@ def test_one_trial_has_no_error_and_no_warning(run, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no kill -9")
 @pytest.mark.usefixtures("data_folder")
 def test_killed_and_started_again(run, tmp_path):
-    arguments = ["table1", "table2", "--methods", "mean-difference,hsg-ht,l1-logistic",
-                 "--trials", 4, "--jobs", 2]  # fmt: skip
+    arguments = [
+        "table1",
+        "table2",
+        "--methods",
+        "mean-difference,hsg-ht,l1-logistic",
+        "--trials",
+        4,
+        "--jobs",
+        2,
+    ]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     # By one process: the numbers are the same whatever the jobs.
     assert run(*arguments[:-2], out=whole).exit_code == 0
 
     killed = subprocess.Popen(
-        command(broken, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        command(broken, *arguments),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         start_new_session=True,
-    )  # fmt: skip
+    )
     try:
         deadline = time.monotonic() + 240
         while len(finished(broken)) < 5 and killed.poll() is None:
@@ -340,8 +357,10 @@ def test_killed_and_started_again(run, tmp_path):
 def test_interrupted_says_how_to_go_on(tmp_path):
     run = subprocess.Popen(
         command(tmp_path, "table1", "--methods", "hsg-ht", "--trials", 40),
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     deadline = time.monotonic() + 240
     while not finished(tmp_path) and run.poll() is None:
         assert time.monotonic() < deadline

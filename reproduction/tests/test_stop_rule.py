@@ -95,10 +95,14 @@ def fit(method, point, X, positive, epochs, tol, **switches):
 
 
 @given(
-    n=st.integers(2, 12), d=st.integers(12, 40), seed=st.integers(0, 99),
-    xi=st.sampled_from([1e-3, 0.1, 1.0, 3.0]), l2=st.sampled_from([0.0, 1e-3, 1.0, 100.0]),
-    last=st.booleans(), tol=st.sampled_from([0.0, 1e-4, 0.1]),
-)  # fmt: skip
+    n=st.integers(2, 12),
+    d=st.integers(12, 40),
+    seed=st.integers(0, 99),
+    xi=st.sampled_from([1e-3, 0.1, 1.0, 3.0]),
+    l2=st.sampled_from([0.0, 1e-3, 1.0, 100.0]),
+    last=st.booleans(),
+    tol=st.sampled_from([0.0, 1e-4, 0.1]),
+)
 @settings(max_examples=60, deadline=None)
 def test_spam(n, d, seed, xi, l2, last, tol):
     X, positive = table(n, d, seed)
@@ -108,10 +112,14 @@ def test_spam(n, d, seed, xi, l2, last, tol):
 
 
 @given(
-    n=st.integers(2, 12), d=st.integers(12, 40), seed=st.integers(0, 99),
-    xi=st.sampled_from([0.1, 1.0, 10.0, 100.0]), radius=st.sampled_from([0.1, 1.0, 100.0, 1e5]),
-    above_only=st.booleans(), tol=st.sampled_from([0.0, 1e-4, 0.1]),
-)  # fmt: skip
+    n=st.integers(2, 12),
+    d=st.integers(12, 40),
+    seed=st.integers(0, 99),
+    xi=st.sampled_from([0.1, 1.0, 10.0, 100.0]),
+    radius=st.sampled_from([0.1, 1.0, 100.0, 1e5]),
+    above_only=st.booleans(),
+    tol=st.sampled_from([0.0, 1e-4, 0.1]),
+)
 @settings(max_examples=60, deadline=None)
 def test_solam(n, d, seed, xi, radius, above_only, tol):
     X, positive = table(n, d, seed)

@@ -48,9 +48,10 @@ def test_a_result_is_never_replaced_and_an_error_is(tmp_path):
     first, second = tasks()[:2]
     with Store(tmp_path / "store.sqlite") as store:
         for outcome in (
-            Outcome(result(1), None, 1.0), Outcome(result(2), None, 1.0),
+            Outcome(result(1), None, 1.0),
+            Outcome(result(2), None, 1.0),
             Outcome(None, "failed", 1.0),
-        ):  # fmt: skip
+        ):
             store.add(first, outcome)
         assert store.get([first])[first].result == result(1)
         store.add(second, Outcome(None, "failed", 1.0))

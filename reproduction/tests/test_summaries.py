@@ -48,20 +48,38 @@ REQUEST = Request(TINY, "corrected", tuple(METHODS), seed=0)
 
 def synthetic(auc, f1=0.5, truncated=None):
     return Outcome(
-        {"auc": auc, "auc_cut": auc if truncated is None else truncated, "f1": f1,
-         "f1_tuned": f1, "f1_told": f1, "jaccard": f1 / (2 - f1), "jaccard_tuned": f1 / (2 - f1),
-         "jaccard_told": f1 / (2 - f1),
-         "auc_tuned": auc, "columns": 3, "chosen": {}, "seconds": 0.1, "validation_auc": None,
-         "bayes_auc": 0.9}, None, 1.0,
-    )  # fmt: skip
+        {
+            "auc": auc,
+            "auc_cut": auc if truncated is None else truncated,
+            "f1": f1,
+            "f1_tuned": f1,
+            "f1_told": f1,
+            "jaccard": f1 / (2 - f1),
+            "jaccard_tuned": f1 / (2 - f1),
+            "jaccard_told": f1 / (2 - f1),
+            "auc_tuned": auc,
+            "columns": 3,
+            "chosen": {},
+            "seconds": 0.1,
+            "validation_auc": None,
+            "bayes_auc": 0.9,
+        },
+        None,
+        1.0,
+    )
 
 
 def genes(aucs, best, markers=2):
     by_k = {
-        k: {"auc": auc, "columns": 4, "markers": {"corrected": markers, "published": markers - 1},
-            "validation_auc": 0.5, "point": {}}
+        k: {
+            "auc": auc,
+            "columns": 4,
+            "markers": {"corrected": markers, "published": markers - 1},
+            "validation_auc": 0.5,
+            "point": {},
+        }
         for k, auc in aucs.items()
-    }  # fmt: skip
+    }
     return Outcome({"by_k": by_k, "best": best}, None, 1.0)
 
 
@@ -77,9 +95,16 @@ def invented(request, seed=0):
             outcomes[task] = genes({k: rng.uniform(0.5, 1) for k in ks}, ks[-1])
         elif task.kind == "convergence":
             outcomes[task] = Outcome(
-                {"epochs": [0, 1, 10], "auc": [0.5, rng.uniform(0.6, 0.7), 0.9],
-                 "objective": [1, 0.5, 0.2], "step": 0.1, "rows": 160}, None, 1.0,
-            )  # fmt: skip
+                {
+                    "epochs": [0, 1, 10],
+                    "auc": [0.5, rng.uniform(0.6, 0.7), 0.9],
+                    "objective": [1, 0.5, 0.2],
+                    "step": 0.1,
+                    "rows": 160,
+                },
+                None,
+                1.0,
+            )
     return outcomes
 
 
@@ -325,10 +350,21 @@ def test_report_has_everything_and_no_empty_task():
         Results(REQUEST, outcomes), wanted, facts={"seed": "0"}, missing_data={}
     )
     assert names(report) >= {
-        "table1", "table1-published", "table2", "table2-given", "table2-published", "table3",
-        "table3-published", "figure1", "figure1-paper-step", "figure2", "figure2-published",
-        "figure3", "figure4", "agreement",
-    }  # fmt: skip
+        "table1",
+        "table1-published",
+        "table2",
+        "table2-given",
+        "table2-published",
+        "table3",
+        "table3-published",
+        "figure1",
+        "figure1-paper-step",
+        "figure2",
+        "figure2-published",
+        "figure3",
+        "figure4",
+        "agreement",
+    }
     for section in report.sections:
         for element in section.elements:
             if isinstance(element, Table) and "mean" in element.frame:
@@ -339,9 +375,12 @@ def test_report_has_everything_and_no_empty_task():
 def test_report_without_the_gene_data_says_so():
     request = Request(TINY, "corrected", ("sht-auc",), 0, datasets=())
     outcomes = invented(request)
-    report = make_report(Results(request, outcomes), ("table3", "figure3", "audit"), facts={},
+    report = make_report(
+        Results(request, outcomes),
+        ("table3", "figure3", "audit"),
+        facts={},
         missing_data={"colon": "no file", "leukemia": "no network"},
-    )  # fmt: skip
+    )
     texts = [
         e.text for s in report.sections[2:] for e in s.elements if isinstance(e, Note)
     ]
@@ -434,9 +473,12 @@ def test_shared_tasks_are_the_same_task():
 
 def test_agreement_is_counted():
     request = Request(
-        replace(TINY, sparsities=(20, 40, 60, 80), trials=6), "published", PAPER_METHODS, 0,
+        replace(TINY, sparsities=(20, 40, 60, 80), trials=6),
+        "published",
+        PAPER_METHODS,
+        0,
         datasets=(),
-    )  # fmt: skip
+    )
     outcomes = with_printed_means(request, "published", lambda mean: mean + 0.03)
     results = Results(request, outcomes)
     cells = [c for c in compared_cells(results, "published") if c.group == "Table I"]
@@ -446,8 +488,11 @@ def test_agreement_is_counted():
     assert "Table I is on average +0.030 from print" in words
     (panel,) = scatter(results).panels
     assert [s.label for s in panel.series] == [
-        "Table I", "Table II, F1", "Table II, Jaccard", "equal",
-    ]  # fmt: skip
+        "Table I",
+        "Table II, F1",
+        "Table II, Jaccard",
+        "equal",
+    ]
 
 
 @pytest.mark.parametrize(

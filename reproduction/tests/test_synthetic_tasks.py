@@ -124,10 +124,14 @@ def validated(settings):
     for number, part in enumerate(parts):
         X = scaled(protocol, data, part.train)
         training = Training(
-            np.ascontiguousarray(X[part.train]), positive[part.train], protocol,
-            settings["epochs"], ("fit", *draw, fold, method.key, number), parts[0].train.size,
+            np.ascontiguousarray(X[part.train]),
+            positive[part.train],
+            protocol,
+            settings["epochs"],
+            ("fit", *draw, fold, method.key, number),
+            parts[0].train.size,
             tuning=number < 5,
-        )  # fmt: skip
+        )
         grid = points(settings["grid"])
         yield (
             X[part.test],
@@ -269,10 +273,14 @@ def test_a_task_is_determined_by_its_settings():
     base = task("sht-auc", CORRECTED)
     assert base.key == task("sht-auc", CORRECTED).key
     for changed in (
-        task("sto-iht", CORRECTED), task("sht-auc", PUBLISHED), task("sht-auc", CORRECTED, fold=0),
-        task("sht-auc", CORRECTED, seed=1), task("sht-auc", CORRECTED, trial=1),
-        task("sht-auc", CORRECTED, ratio=0.5), task("sht-auc", CORRECTED, k=6),
-    ):  # fmt: skip
+        task("sto-iht", CORRECTED),
+        task("sht-auc", PUBLISHED),
+        task("sht-auc", CORRECTED, fold=0),
+        task("sht-auc", CORRECTED, seed=1),
+        task("sht-auc", CORRECTED, trial=1),
+        task("sht-auc", CORRECTED, ratio=0.5),
+        task("sht-auc", CORRECTED, k=6),
+    ):
         assert changed.key != base.key
     assert base.key == task("sht-auc", one_switch_on("truncate_before_auc")).key
     assert base.key == task("sht-auc", one_switch_on("last_iterate")).key

@@ -124,9 +124,17 @@ def _fit_row_by_row(
         (*settings_of(t, point), t.tol) for t in sets.trainings for point in points
     ]
     kernel[(W.shape[0],)](
-        *sets.rows, sets.orders(points), sets.send(lines), W, n, d, sets.first.epochs, len(points),
-        **constants, **_shape(d),
-    )  # fmt: skip
+        *sets.rows,
+        sets.orders(points),
+        sets.send(lines),
+        W,
+        n,
+        d,
+        sets.first.epochs,
+        len(points),
+        **constants,
+        **_shape(d),
+    )
     return W
 
 
@@ -172,9 +180,18 @@ def _fit_spam(sets: Sets, points: Sequence[Point]) -> Any:
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _spam(  # type: ignore[no-untyped-def]
-    X, positive, orders, settings, W, n, d, epochs, points,
-    AVERAGE: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
+    X,
+    positive,
+    orders,
+    settings,
+    W,
+    n,
+    d,
+    epochs,
+    points,
+    AVERAGE: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
     point = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     inside = columns < d
@@ -223,9 +240,18 @@ def _fit_solam(sets: Sets, points: Sequence[Point]) -> Any:
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _solam(  # type: ignore[no-untyped-def]
-    X, positive, orders, settings, W, n, d, epochs, points,
-    CLIP_BELOW: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
+    X,
+    positive,
+    orders,
+    settings,
+    W,
+    n,
+    d,
+    epochs,
+    points,
+    CLIP_BELOW: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
     point = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     inside = columns < d
@@ -301,9 +327,21 @@ def _fit_fsauc(sets: Sets, points: Sequence[Point]) -> Any:
         limits = [(b.l1_bound, b.l1_bound * b.max_norm, *b[2:5]) for b in bounds]
         total, ends = torch.empty_like(centre), torch.empty_like(point)
         _fsauc_stage[(n_sets * g,)](
-            table, positive, part, sets.send(limits), centre, point, total, ends, length, stage,
-            n, d, g, **_shape(d),
-        )  # fmt: skip
+            table,
+            positive,
+            part,
+            sets.send(limits),
+            centre,
+            point,
+            total,
+            ends,
+            length,
+            stage,
+            n,
+            d,
+            g,
+            **_shape(d),
+        )
         centre, point = total / length, ends
         # The means of the rows taken so far, each as often as it was taken.
         counts.scatter_add_(1, part.long(), torch.ones_like(part, dtype=torch.float64))
@@ -322,9 +360,21 @@ def _fit_fsauc(sets: Sets, points: Sequence[Point]) -> Any:
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _fsauc_stage(  # type: ignore[no-untyped-def]
-    X, positive, orders, limits, centres, points, totals, ends, length, stage, n, d, per_set,
+    X,
+    positive,
+    orders,
+    limits,
+    centres,
+    points,
+    totals,
+    ends,
+    length,
+    stage,
+    n,
+    d,
+    per_set,
     BLOCK: tl.constexpr,
-):  # fmt: skip
+):
     """One stage: writes the sum of its w, the means of its a and b, and its positives."""
     point = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)

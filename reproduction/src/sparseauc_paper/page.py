@@ -124,13 +124,17 @@ class Figure:
         parts = [
             pd.DataFrame(
                 {
-                    "panel": panel.title, "series": one.label, "x": list(one.x), "y": list(one.y),
-                    "error": one.error, "text": one.text,
+                    "panel": panel.title,
+                    "series": one.label,
+                    "x": list(one.x),
+                    "y": list(one.y),
+                    "error": one.error,
+                    "text": one.text,
                 }
             )
             for panel in self.panels
             for one in panel.series
-        ]  # fmt: skip
+        ]
         whole = pd.concat(parts) if parts else pd.DataFrame()
         return whole.dropna(axis="columns", how="all")
 
@@ -356,9 +360,22 @@ def write_pdf(page: Path, path: Path) -> Path:
 # Okabe and Ito's colours, told apart with any kind of colour vision, and more for many
 # methods.
 _COLOURS = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1f2328", "#7b3fa0",
-    "#8f6a1a", "#b0182b", "#6a8f1f", "#8a8d91", "#0b4f55", "#2f8f95", "#7cc4c0",
-)  # fmt: skip
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#56b4e9",
+    "#e69f00",
+    "#1f2328",
+    "#7b3fa0",
+    "#8f6a1a",
+    "#b0182b",
+    "#6a8f1f",
+    "#8a8d91",
+    "#0b4f55",
+    "#2f8f95",
+    "#7cc4c0",
+)
 SCALE = (12, 13, 14)  # slots from dark to light
 _MARKERS = "osD^vPX*ph<>"
 _MOST_MARKERS = 30  # of a line; more would run into each other
@@ -409,9 +426,13 @@ def _draw(figure: Figure) -> bytes:
             ax.set_axis_off()
         if len(legend) > 1:
             canvas.legend(
-                legend.values(), legend.keys(), loc="outside lower left",
-                ncols=max(1, int(width / 2.8)), fontsize=8.5, handlelength=2.6,
-            )  # fmt: skip
+                legend.values(),
+                legend.keys(),
+                loc="outside lower left",
+                ncols=max(1, int(width / 2.8)),
+                fontsize=8.5,
+                handlelength=2.6,
+            )
         drawn = io.BytesIO()
         canvas.savefig(drawn, format="png", dpi=200, metadata={"Software": None})
     # Enough colours for lines and bands, at a third of the bytes.
@@ -433,9 +454,12 @@ def _slots(figure: Figure) -> dict[str, int]:
 def _draw_panel(ax: Any, panel: Panel, slots: Mapping[str, int]) -> dict[str, Any]:
     """Draw the series of a panel; return the handles of its legend by label."""
     ax.set(
-        title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label,
-        xscale="log" if panel.x_log else "linear", yscale="log" if panel.y_log else "linear",
-    )  # fmt: skip
+        title=panel.title,
+        xlabel=panel.x_label,
+        ylabel=panel.y_label,
+        xscale="log" if panel.x_log else "linear",
+        yscale="log" if panel.y_log else "linear",
+    )
     if panel.limits is not None:
         ax.set(xlim=panel.limits, ylim=panel.limits)
     legend = {}
@@ -448,10 +472,16 @@ def _draw_panel(ax: Any, panel: Panel, slots: Mapping[str, int]) -> dict[str, An
             series.label if series.in_paper else f"{series.label} (not in the paper)"
         )
         (legend[label],) = ax.plot(
-            series.x, series.y, color=colour, markersize=5, markeredgewidth=0,
+            series.x,
+            series.y,
+            color=colour,
+            markersize=5,
+            markeredgewidth=0,
             marker=_MARKERS[slot % len(_MARKERS)] if marked else None,
-            linestyle={"line": "-", "dashed": (0, (1.5, 1.5)), "points": "none"}[series.style],
-        )  # fmt: skip
+            linestyle={"line": "-", "dashed": (0, (1.5, 1.5)), "points": "none"}[
+                series.style
+            ],
+        )
         if series.error is not None and points:
             ax.errorbar(
                 series.x,

@@ -31,9 +31,19 @@ COST_EPOCHS = 10
 
 # In the order of the report.
 EXPERIMENTS = (
-    "table1", "table2", "table3", "table4", "table5",
-    "figure1", "figure2", "figure3", "figure4", "theory", "audit", "times",
-)  # fmt: skip
+    "table1",
+    "table2",
+    "table3",
+    "table4",
+    "table5",
+    "figure1",
+    "figure2",
+    "figure3",
+    "figure4",
+    "theory",
+    "audit",
+    "times",
+)
 
 
 @dataclass(frozen=True)
@@ -107,9 +117,13 @@ def table_tasks(request: Request, protocol: str) -> dict[Key, Task]:
         request.table_methods if protocol == request.protocol else request.paper_methods
     )
     return _crossed(
-        request, PROTOCOLS[protocol], methods, _sparsities(preset.sparsities), preset.trials,
+        request,
+        PROTOCOLS[protocol],
+        methods,
+        _sparsities(preset.sparsities),
+        preset.trials,
         preset.folds,
-    )  # fmt: skip
+    )
 
 
 def one_sided_tasks(request: Request) -> dict[Key, Task]:
@@ -132,10 +146,16 @@ def figure2_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     """Tasks of Figure 2 under a protocol; columns are the shares of positives."""
     preset = request.preset
     return _crossed(
-        request, PROTOCOLS[protocol], [m for m in request.methods if METHODS[m].in_paper],
-        {f"{ratio:g}": {"k": FIGURE2_SPARSITY, "ratio": ratio} for ratio in preset.ratios},
-        preset.figure2_trials, preset.figure2_folds,
-    )  # fmt: skip
+        request,
+        PROTOCOLS[protocol],
+        [m for m in request.methods if METHODS[m].in_paper],
+        {
+            f"{ratio:g}": {"k": FIGURE2_SPARSITY, "ratio": ratio}
+            for ratio in preset.ratios
+        },
+        preset.figure2_trials,
+        preset.figure2_folds,
+    )
 
 
 def real_tasks(request: Request, protocol: str) -> dict[Key, Task]:
@@ -144,11 +164,14 @@ def real_tasks(request: Request, protocol: str) -> dict[Key, Task]:
     The elastic net, which no printed table has, is run on one test part of each trial.
     """
     return _crossed(
-        request, PROTOCOLS[protocol],
+        request,
+        PROTOCOLS[protocol],
         request.methods if protocol == request.protocol else request.paper_methods,
-        {name: {"dataset": name} for name in request.datasets}, request.preset.real_trials, N_FOLDS,
+        {name: {"dataset": name} for name in request.datasets},
+        request.preset.real_trials,
+        N_FOLDS,
         [method for method in request.methods if not METHODS[method].in_tables],
-    )  # fmt: skip
+    )
 
 
 def figure1_tasks(request: Request) -> dict[CurveKey, Task]:
@@ -170,13 +193,16 @@ def theory_tasks(request: Request) -> dict[TheoryKey, Task]:
     preset = request.preset
     return {
         (name, ratio, table): theory_task(
-            setting, ratio=ratio, least_ratio=min(preset.theory_ratios), table=table,
+            setting,
+            ratio=ratio,
+            least_ratio=min(preset.theory_ratios),
+            table=table,
             seed=request.seed,
         )
         for name, setting in SETTINGS.items()
         for ratio in preset.theory_ratios
         for table in range(preset.theory_tables)
-    }  # fmt: skip
+    }
 
 
 def cost_tasks(request: Request) -> dict[Key, Task]:
@@ -190,9 +216,14 @@ def cost_tasks(request: Request) -> dict[Key, Task]:
         for width in preset.cost_columns:
             for draw in range(preset.cost_draws):
                 task = synthetic_task(
-                    preset, CORRECTED, method, fold=0, k=COST_SPARSITY, ratio=TABLE_RATIO,
+                    preset,
+                    CORRECTED,
+                    method,
+                    fold=0,
+                    k=COST_SPARSITY,
+                    ratio=TABLE_RATIO,
                     **request.drawn(draw),
-                )  # fmt: skip
+                )
                 if "k" in point:
                     point["k"] = [COST_SPARSITY]
                 alone = {"grid": point, "d": width, "limits": [], "epochs": COST_EPOCHS}

@@ -91,9 +91,15 @@ class Preset:
         if trials is None:
             return self
         return replace(
-            self, trials=trials, figure1_draws=trials, figure2_trials=trials, real_trials=trials,
-            audit_trials=trials, audit_real_trials=trials, cost_draws=trials,
-        )  # fmt: skip
+            self,
+            trials=trials,
+            figure1_draws=trials,
+            figure2_trials=trials,
+            real_trials=trials,
+            audit_trials=trials,
+            audit_real_trials=trials,
+            cost_draws=trials,
+        )
 
 
 def _with_tuples(value: Any) -> Any:

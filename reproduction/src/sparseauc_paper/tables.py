@@ -112,8 +112,10 @@ def _as_line(cell: Cell) -> dict[str, Any]:
     }
     theirs = cell.theirs or mean_of({})
     return line | {
-        "printed": theirs.mean, "printed_std": theirs.std, "difference": cell.difference
-    }  # fmt: skip
+        "printed": theirs.mean,
+        "printed_std": theirs.std,
+        "difference": cell.difference,
+    }
 
 
 def _cell_text(cell: Cell, block: Sequence[Cell], has_printed: bool) -> str:
@@ -179,20 +181,24 @@ def table1(results: Results, protocol: str) -> Table:
 def table2(results: Results, protocol: str, *, given: bool = False) -> Table:
     """Table II under a protocol: were the shifted columns found, with k tuned or k* given?"""
     if PROTOCOLS[protocol].absolute_cut:
-        which, about = "", (
-            "As in the programs, the hard-thresholding methods tune k, and of the convex methods, "
-            "whose answers are dense, all columns with a coefficient of at least 0.001 count"
-        )  # fmt: skip
+        which = ""
+        about = (
+            "As in the programs, the hard-thresholding methods tune k, and of the convex "
+            "methods, whose answers are dense, all columns with a coefficient of at least "
+            "0.001 count"
+        )
     elif given:
-        which, about = ", k* given to every method", (
+        which = ", k* given to every method"
+        about = (
             "Every method is given the true number k* of columns and tunes the rest: the "
             "hard-thresholding methods keep k* columns, of dense answers the k* largest count"
-        )  # fmt: skip
+        )
     else:
-        which, about = ", k tuned by every method", (
+        which = ", k tuned by every method"
+        about = (
             "No method is given k*. Each tunes its number of columns over the same values, by "
             "validation AUC: of dense answers the k largest count"
-        )  # fmt: skip
+        )
     how = " given" if given else ""
     return comparison(
         name_of("table2", results, protocol) + "-given" * given,
@@ -239,11 +245,13 @@ def table3(results: Results, protocol: str) -> Table:
         "errors are those of the mean over such splits of these patients, and say nothing about "
         f"others. {_ABOUT_DIFFERENCES}",
         cells_of(
-            results.genes[protocol].tuned, "test AUC", printed.GENE_AUC,
+            results.genes[protocol].tuned,
+            "test AUC",
+            printed.GENE_AUC,
             {name: name for name in results.request.datasets},
             by_trial=PROTOCOLS[protocol].hold_out_fifty,
         ),
-    )  # fmt: skip
+    )
 
 
 def _draws(results: Results) -> str:

@@ -19,13 +19,20 @@ REVISION = 4
 # What every result of a kind holds; it is computed by the module of the same name.
 _FIELDS: Mapping[Kind, tuple[str, ...]] = {
     "synthetic": (
-        "auc", "auc_cut", "f1", "f1_tuned", "f1_told", "jaccard", "jaccard_tuned", "jaccard_told",
+        "auc",
+        "auc_cut",
+        "f1",
+        "f1_tuned",
+        "f1_told",
+        "jaccard",
+        "jaccard_tuned",
+        "jaccard_told",
         "columns",
     ),
     "real": ("by_k", "best"),
     "convergence": ("epochs", "auc", "objective", "step"),
     "theory": ("kappa", "rate", "remaining"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -96,9 +96,21 @@ def _add_rows(table, rows, multipliers, total):  # type: ignore[no-untyped-def]
 
 @reordering_kernel
 def _take_steps(  # type: ignore[no-untyped-def]
-    table, positive, means, rows, starts, scales, drawn, step, decay, shrink, k, logistic, w,
+    table,
+    positive,
+    means,
+    rows,
+    starts,
+    scales,
+    drawn,
+    step,
+    decay,
+    shrink,
+    k,
+    logistic,
+    w,
     intercept,
-):  # fmt: skip
+):
     """Take a step on each block drawn; block i is ``rows[starts[i]:starts[i + 1]]``."""
     support = np.flatnonzero(w)
     values = w[support]
@@ -211,9 +223,21 @@ class BlockDescent(Solver):
         blocks, scales, drawn = visited
         w, intercept = (array.copy() for array in self.point)
         _take_steps(
-            objective.table, objective.positive, self._means, blocks.rows, blocks.starts, scales,
-            drawn, self.step, decay, shrink, self.k, self.logistic, w, intercept,
-        )  # fmt: skip
+            objective.table,
+            objective.positive,
+            self._means,
+            blocks.rows,
+            blocks.starts,
+            scales,
+            drawn,
+            self.step,
+            decay,
+            shrink,
+            self.k,
+            self.logistic,
+            w,
+            intercept,
+        )
         if not np.isfinite(intercept[0]):
             w[:] = np.nan
         self.point = w, intercept

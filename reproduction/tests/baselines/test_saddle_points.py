@@ -107,9 +107,14 @@ def naive_fsauc(X, y, order, R, eta, n_stages, w=None, kappa=None):
         if root > 0:
             D = 2 * math.sqrt(2) * kappa * r
             D += (
-                4 * math.sqrt(2) * kappa * (1 + 2 * kappa) * (2 + math.sqrt(2 * log)) * R
+                4
+                * math.sqrt(2)
+                * kappa
+                * (1 + 2 * kappa)
+                * (2 + math.sqrt(2 * log))
+                * R
                 / math.sqrt(root)
-            )  # fmt: skip
+            )
         gap = min(p, 1 - p) - math.sqrt(2 * log / n0)
         new_beta = 1e7
         if gap > 0:
@@ -146,14 +151,26 @@ def one_stage_or_two(X, y, order, R, step, w=None, kappa=None):
 
 METHODS = [
     Method(
-        SOLAM, SOLAMClassifier, lambda *args: naive_solam(*args)[0], np.linalg.norm, 3,
-        ((0.1, 3.0), (1.0, 0.3), (20.0, 0.1)), 0.5, (1e200, 1.0),
+        SOLAM,
+        SOLAMClassifier,
+        lambda *args: naive_solam(*args)[0],
+        np.linalg.norm,
+        3,
+        ((0.1, 3.0), (1.0, 0.3), (20.0, 0.1)),
+        0.5,
+        (1e200, 1.0),
     ),
     Method(
-        FSAUC, FSAUCClassifier, one_stage_or_two, lambda w: np.abs(w).sum(), 8,
-        ((0.2, 1.0), (1.0, 0.1), (20.0, 0.5)), 0.1, (1e100, 1e300),
+        FSAUC,
+        FSAUCClassifier,
+        one_stage_or_two,
+        lambda w: np.abs(w).sum(),
+        8,
+        ((0.2, 1.0), (1.0, 0.1), (20.0, 0.5)),
+        0.1,
+        (1e100, 1e300),
     ),
-]  # fmt: skip
+]
 both = pytest.mark.parametrize(
     "method", METHODS, ids=lambda method: method.solver.__name__
 )
@@ -210,9 +227,14 @@ def test_rows_longer_than_one_need_wider_bounds(method):
 
     def loss(max_norm):
         model = method.classifier(
-            1.2 * float(method.norm(best)), step_size=method.long_step / 9, max_norm=max_norm,
-            max_epochs=500, tol=0.0, random_state=0, record_history=False,
-        )  # fmt: skip
+            1.2 * float(method.norm(best)),
+            step_size=method.long_step / 9,
+            max_norm=max_norm,
+            max_epochs=500,
+            tol=0.0,
+            random_state=0,
+            record_history=False,
+        )
         return model.fit(X, y).objective_
 
     assert loss("auto") < least + 1e-3

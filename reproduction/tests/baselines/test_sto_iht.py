@@ -115,9 +115,15 @@ def test_batches_of_the_published_program():
     # Counts and rows used, as the published program has them (restarted in every
     # epoch).
     for n, initial, count, used in [
-        (640, 1, 97, 630), (640, 10, 36, None), (640, 100, 6, None), (640, 1000, 1, 640),
-        (800, 1, 103, 779), (800, 10, 41, None), (800, 100, 8, None), (800, 1000, 1, 800),
-    ]:  # fmt: skip
+        (640, 1, 97, 630),
+        (640, 10, 36, None),
+        (640, 100, 6, None),
+        (640, 1000, 1, 640),
+        (800, 1, 103, 779),
+        (800, 10, 41, None),
+        (800, 100, 8, None),
+        (800, 1000, 1, 800),
+    ]:
         most = int(np.ceil(np.log(0.033 * n / initial + 1) / np.log(1.033))) + 1
         starts = growing_batches(n, initial, 1.033, 0, limit=most)
         assert starts.size - 1 == count

@@ -309,9 +309,14 @@ def test_rate_of_a_quadratic_is_known():
     minimiser = np.linalg.solve(root.T @ root, -objective.moments.delta)
     step = 0.2 / values[-1]
     course = measure_course(
-        objective, partition(300, 300), minimiser, 3,
-        step_size=step, n_epochs=400, rng=np.random.default_rng(0),
-    )  # fmt: skip
+        objective,
+        partition(300, 300),
+        minimiser,
+        3,
+        step_size=step,
+        n_epochs=400,
+        rng=np.random.default_rng(0),
+    )
     factors = (1 - 2 * step * values) ** np.arange(401)[:, None]
     exact = np.linalg.norm(factors * (vectors.T @ minimiser), axis=1)
     assert_allclose(course.distances[:60], exact[:60], rtol=1e-6)
@@ -354,9 +359,13 @@ def test_rate_of_courses_without_descent():
 
 @pytest.mark.parametrize(
     ("distances", "message"),
-    [([1.0, 0.5], "three"), ([[1.0, 0.5, 0.2]], "three"), ([1, np.nan, 0], "finite"),
-     ([1.0, -0.5, 0.2], "negative")],
-)  # fmt: skip
+    [
+        ([1.0, 0.5], "three"),
+        ([[1.0, 0.5, 0.2]], "three"),
+        ([1, np.nan, 0], "finite"),
+        ([1.0, -0.5, 0.2], "negative"),
+    ],
+)
 def test_courses_that_make_no_sense_are_refused(distances, message):
     with pytest.raises(ValueError, match=message):
         fit_rate(distances)
@@ -388,11 +397,16 @@ def test_theorem_1_holds(batch_size, n_runs, r):
     )
     courses = [
         measure_course(
-            objective, blocks, target, k,
-            step_size=1 / rho_plus, n_epochs=10, rng=np.random.default_rng(run),
+            objective,
+            blocks,
+            target,
+            k,
+            step_size=1 / rho_plus,
+            n_epochs=10,
+            rng=np.random.default_rng(run),
         ).distances
         for run in range(n_runs)
-    ]  # fmt: skip
+    ]
     steps = np.arange(len(courses[0]))
     bound = kappa**steps * np.linalg.norm(target) + tolerance(sigma, kappa)
     mean = np.mean(courses, axis=0)

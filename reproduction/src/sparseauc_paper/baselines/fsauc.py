@@ -202,9 +202,19 @@ class FSAUC(RowSolver):
             n_part = min(rows.size, self._rows_per_stage - self._taken)
             part, rows = rows[:n_part], rows[n_part:]
             self._guess = _take_steps(
-                self.X, self.positive, part, self._bounds, self.t, self._centre, self._centre_point,
-                self.w, self._point, self.total, self._point_total, self._guess,
-            )  # fmt: skip
+                self.X,
+                self.positive,
+                part,
+                self._bounds,
+                self.t,
+                self._centre,
+                self._centre_point,
+                self.w,
+                self._point,
+                self.total,
+                self._point_total,
+                self._guess,
+            )
             self.t += n_part
             self._taken += n_part
             self._counts += np.bincount(part, minlength=self._counts.size)
@@ -263,6 +273,10 @@ class FSAUCClassifier(SOLAMClassifier):
     def _begin(self, objective: AUCObjective, start: Array | None) -> Solver:
         X, n = objective.table, objective.n_rows
         return FSAUC(
-            objective, radius=self.radius, step_size=self._step(X),
-            max_norm=self._max_norm(X), n_rows=n * self.max_epochs, start=start,
-        )  # fmt: skip
+            objective,
+            radius=self.radius,
+            step_size=self._step(X),
+            max_norm=self._max_norm(X),
+            n_rows=n * self.max_epochs,
+            start=start,
+        )

@@ -124,6 +124,10 @@ class HSGHTClassifier(LogisticClassifier):
         self, objective: AUCObjective, rng: np.random.Generator
     ) -> Iterator[Visits]:
         return visit_growing_batches(
-            objective.n_rows, self.initial_batch_size, self.growth, rng,
-            restart=self.restart_batches, shuffle=self.shuffle,
-        )  # fmt: skip
+            objective.n_rows,
+            self.initial_batch_size,
+            self.growth,
+            rng,
+            restart=self.restart_batches,
+            shuffle=self.shuffle,
+        )

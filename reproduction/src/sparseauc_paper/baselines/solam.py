@@ -129,9 +129,18 @@ class SOLAM(RowSolver):
     def run_epoch(self, rows: Indices) -> bool:
         """Take one step on each of these rows."""
         _take_steps(
-            self.X, self.positive, rows, self.step_size, self.radius, self.limit, self.lowest,
-            self.t, self.w, self.total, self._point,
-        )  # fmt: skip
+            self.X,
+            self.positive,
+            rows,
+            self.step_size,
+            self.radius,
+            self.limit,
+            self.lowest,
+            self.t,
+            self.w,
+            self.total,
+            self._point,
+        )
         self.t += rows.size
         return False
 
@@ -180,9 +189,12 @@ class SOLAMClassifier(OnlineClassifier):
     def _begin(self, objective: AUCObjective, start: Array | None) -> Solver:
         X = objective.table
         return SOLAM(
-            objective, radius=self.radius,
-            step_size=self._step(X), max_norm=self._max_norm(X), start=start,
-        )  # fmt: skip
+            objective,
+            radius=self.radius,
+            step_size=self._step(X),
+            max_norm=self._max_norm(X),
+            start=start,
+        )
 
     def _max_norm(self, X: Array) -> float:
         """κ as given, or the norm of the longest row."""

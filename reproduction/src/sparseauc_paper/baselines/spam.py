@@ -94,9 +94,18 @@ class SPAM(RowSolver):
     def run_epoch(self, rows: Indices) -> bool:
         """Take one step on each of these rows."""
         _take_steps(
-            self.X, self.positive, rows, self._means, self._ratio, self.step_size, self.l1, self.l2,
-            self.t, self.w, self.total,
-        )  # fmt: skip
+            self.X,
+            self.positive,
+            rows,
+            self._means,
+            self._ratio,
+            self.step_size,
+            self.l1,
+            self.l2,
+            self.t,
+            self.w,
+            self.total,
+        )
         self.t += rows.size
         return False
 
@@ -157,7 +166,10 @@ class SPAMClassifier(OnlineClassifier):
     def _begin(self, objective: AUCObjective, start: Array | None) -> Solver:
         share = {"l1": 1.0, "l2": 0.0, "elasticnet": self.l1_ratio}[self.penalty]
         return SPAM(
-            objective, l1=self.alpha * share,
-            l2=self.alpha * (1.0 - share), step_size=self._step(objective.table),
-            average=self.average, start=start,
-        )  # fmt: skip
+            objective,
+            l1=self.alpha * share,
+            l2=self.alpha * (1.0 - share),
+            step_size=self._step(objective.table),
+            average=self.average,
+            start=start,
+        )
