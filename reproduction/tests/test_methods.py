@@ -1,5 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.neighbors import NearestCentroid
 
 from fits import run_algorithm
@@ -47,6 +51,23 @@ def test_one_column_of_coefficients_for_each_point(key):
     assert W.shape == (20, len(grid))
     again = METHODS[key].solve(training(), grid)
     np.testing.assert_array_equal(W, again)
+
+
+@pytest.mark.parametrize(
+    "protocol", [CORRECTED, PUBLISHED], ids=["corrected", "published"]
+)
+@pytest.mark.parametrize("key", [key for key in METHODS if key != "sparse-auc"])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=5)
+def test_other_signs_of_columns_give_the_coefficients_other_signs(key, protocol, seed):
+    """Bit by bit, but for SOLAM's start: draws with either signs can be compared."""
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], 20)
+    grid = points(QUICK.grids[key])[1::4]
+    plain = METHODS[key].solve(training(protocol), grid)
+    data = training(protocol)
+    turned = METHODS[key].solve(replace(data, X=data.X * signs), grid)
+    same = np.array_equal(turned, signs[:, None] * plain, equal_nan=True)
+    assert same == (key != "solam" or bool((signs > 0).all()))
 
 
 @pytest.mark.parametrize(

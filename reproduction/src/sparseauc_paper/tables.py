@@ -37,7 +37,8 @@ ONE_SIDED = "SOLAM, all shifts positive"
 ABOUT_ARMS = (
     "The columns of the simulation have random signs. In the paper all shifts are positive, and "
     "SOLAM alone does not start at 0 but at R/√d in every column, which tells it their sign; the "
-    f"row “{ONE_SIDED}” shows what that is worth. To all other methods signs make no difference."
+    f"row “{ONE_SIDED}” shows what that is worth. All others start at 0 and do the same "
+    "whatever the signs, to the last bit: one arm is both."
 )
 _ABOUT_DIFFERENCES = (
     "Differences from print that rest on fewer than ten values are not given. The others are "
