@@ -31,7 +31,7 @@ from ..performance import binomial_limits, fit_calibration
 from ..survival import ProportionalHazards
 from ..utils.links import Link, from_linear, to_linear
 from ..utils.types import Array
-from .confidence import fit_rows, scores_by
+from .confidence import comparable_scores, fit_rows, scores_by
 from .fitted_list import FittedList
 
 if TYPE_CHECKING:
@@ -55,10 +55,9 @@ class PointScore:
     risk : pandas.DataFrame
         Rows left out of the fit, by their total: ``above`` and ``up_to``, how many
         ``rows`` and ``positives`` there are in between, ``risk``, the share of
-        positives, with its 95 % CI ``low`` and ``high``; ``predicted``, the risk by the
-        formula at the mean total; and ``sensitivity`` and ``specificity`` of calling
-        rows positive whose total is ``above``. Of times to event, positives have their
-        event until the horizon, rows that are censored before are left out, and inverse
+        positives, with its 95 % CI ``low`` and ``high``; and ``predicted``, the risk by
+        the formula at the mean total. Of times to event, positives have their event
+        until the horizon, rows that are censored before are left out, and inverse
         censoring weights of the others stand for them.
     slope, intercept : float
         The log odds of a total are slope × total + intercept. Of times to event, the
@@ -97,7 +96,7 @@ class PointScore:
 
     def totals(self, X: Any) -> Array:
         """Total points of rows."""
-        return _totals(self.model, X)
+        return _totals(_with_points(self.model, self.model.points_), X)
 
     def risks(self, totals: npt.ArrayLike) -> Array:
         """Risk of totals, by the formula."""
@@ -127,17 +126,8 @@ class PointScore:
 
 def write_points(score: Mapping[str, Any]) -> str:
     """Write points, as ``PointScore.as_dict`` gives them, on a page."""
-    rows = [(one["column"], one["class"], one["points"]) for one in score["columns"]]
-    widths = [
-        max(len(row[place]) for row in [*rows, ("column", "class")]) for place in (0, 1)
-    ]
-    lines = [f"Points for {score['positive']}", ""]
-    shown = None
-    for name, what, points in [("column", "class", "points"), *rows]:
-        again = "" if name == shown else name
-        lines.append(f"{again:<{widths[0]}}  {what:<{widths[1]}}  {points:>6}")
-        shown = name
-    lines += ["", "Total: the points of each column's class, added up.", ""]
+    import pandas as pd
+
     until = ""
     events = "positives"
     share = "the share of positives"
@@ -145,25 +135,35 @@ def write_points(score: Mapping[str, Any]) -> str:
     if (horizon := score.get("horizon")) is not None:
         until = f" until {horizon:g}"
         events = "events"
-        measure = "C"
         share = "that of all rows"
-    lines.append(f"total above   up to   rows  {events:>9}   risk{until} (95 % CI)")
-    for one in score["risk"]:
-        above, up_to = (
-            "" if one[edge] is None else f"{one[edge]:g}" for edge in ("above", "up_to")
-        )
-        lines.append(
-            f"{above:>11} {up_to:>7} {one['rows']:>6d} {one['positives']:>10d} "
-            f"{one['risk']:>6.0%} ({one['low']:.0%} to {one['high']:.0%})"
-        )
-    lines.append("")
-    lines += [
-        "Rows were left out of the fit that gives their total.",
-        f"Above {score['threshold']:g}, the risk is higher than {share}, "
-        f"{score['prevalence']:.0%}.",
-        f"{measure} of rows left out {score['auc']:.3f}, of the model {score['model_auc']:.3f}.",
-    ]
-    return "\n".join(lines)
+        measure = "C"
+    columns = pd.DataFrame(score["columns"]).set_index(["column", "class"])
+    risk = pd.DataFrame(
+        {
+            "total above": _edge(one["above"]),
+            "up to": _edge(one["up_to"]),
+            "rows": one["rows"],
+            events: one["positives"],
+            f"risk{until} (95 % CI)": f"{one['risk']:.0%} ({one['low']:.0%} to "
+            f"{one['high']:.0%})",
+        }
+        for one in score["risk"]
+    )
+    return f"""Points for {score["positive"]}
+
+{columns.to_string()}
+
+Total: the points of each column's class, added up.
+
+{risk.to_string(index=False)}
+
+Rows were left out of the fit that gives their total.
+Above {score["threshold"]:g}, the risk is higher than {share}, {score["prevalence"]:.0%}.
+{measure} of rows left out {score["auc"]:.3f}, of the model {score["model_auc"]:.3f}."""
+
+
+def _edge(total: float | None) -> str:
+    return "" if total is None else f"{total:g}"
 
 
 def point_score(
@@ -242,43 +242,41 @@ def point_score(
     splits = fitted.outcome.split(
         counted.number_splits(cv), fitted.X, None, random_state
     )
-    totals = _totals(_with_points(model, points), rows)
-    again = _same_settings(model)
-    left_out, auc, model_auc = _totals_left_out(
-        again,
+    left_out, auc, model_auc = _score_left_out(
+        _same_settings(model),
         rows,
         np.asarray(y)[counted.index],
         fitted.outcome,
-        totals,
         largest,
         splits,
         known,
     )
-    risk = _fit_risk(model, fitted, left_out)
-    by_total = _risk_by_total(risk.known, left_out)
-    middle = [
-        np.average(part, weights=weight) for part, weight in by_total.pop("totals")
-    ]
-    by_total["predicted"] = from_linear(
-        risk.slope * np.array(middle) + risk.intercept, risk.link
-    )
-    classes = [
-        (fitted.names[j], name, int(worth))
-        for j, one in points.items()
-        for name, worth in one.classes().items()
-    ]
+    middle, unit = fitted.outcome.scale(_totals(_with_points(model, points), rows))
+    left_out = middle + unit * left_out
+
+    horizon = getattr(model, "horizon_", None)
+    link: Link = "logit" if horizon is None else "cloglog"
+    classes = fitted.outcome.at_horizon(horizon)
+    how, kept = _fit_risk(fitted.outcome, classes, left_out, horizon)
     return PointScore(
-        pd.DataFrame(classes, columns=["column", "class", "points"]),
-        pd.DataFrame(by_total),
-        risk.slope,
-        risk.intercept,
-        whole_threshold(vars(risk), risk.link),
-        risk.prevalence,
-        auc,
-        model_auc,
-        getattr(model, "classes_", ("censored", "event"))[1],
-        _as_model(fitted, model, points, risk, left_out),
-        model.horizon_ if risk.link == "cloglog" else None,
+        columns=pd.DataFrame(
+            [
+                (fitted.names[j], name, int(worth))
+                for j, one in points.items()
+                for name, worth in one.classes().items()
+            ],
+            columns=["column", "class", "points"],
+        ),
+        risk=_risk_by_total(classes, left_out, how, link),
+        slope=how["slope"],
+        intercept=how["intercept"],
+        threshold=whole_threshold(how, link),
+        prevalence=how["prevalence"],
+        auc=auc,
+        model_auc=model_auc,
+        positive_label=getattr(model, "classes_", ("censored", "event"))[1],
+        model=_as_model(fitted, model, points, kept, left_out),
+        horizon=horizon,
     )
 
 
@@ -290,44 +288,29 @@ def whole_threshold(how: Mapping[str, Any], link: Link = "logit") -> float:
     return float(np.floor(even + 1e-9)) + 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class _Risk:
-    """Risk of a total, the classes that it is of, and the attributes a model keeps of it.
+def _fit_risk(
+    outcome: Outcome, classes: Binary, left_out: Array, horizon: Any
+) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Fit the risk to totals of rows left out, (n, rounds).
 
-    ``score`` is the slope and the intercept with which a total is the score of the
-    model.
+    Returns slope, intercept and prevalence, and the attribute that a model keeps.
     """
-
-    slope: float
-    intercept: float
-    prevalence: float
-    link: Link
-    known: Binary
-    score: tuple[float, float]
-    kept: dict[str, Any]
-
-
-def _fit_risk(model: Any, fitted: FittedList, left_out: Array) -> _Risk:
-    """Fit the risk to totals of rows left out, (n, rounds)."""
-    outcome = fitted.outcome
     if not isinstance(outcome, Times):
         platt, _ = fit_calibration(left_out, outcome.positive, outcome.weight)
-        how = platt["slope"], platt["intercept"]
-        known = Binary(outcome.positive, outcome.weight)
-        return _Risk(*how, platt["prevalence"], "logit", known, how, {"platt_": platt})
+        return platt, {"platt_": platt}
     hazards = ProportionalHazards.fit(left_out, outcome.times, outcome.weight)
-    known = outcome.at_horizon(model.horizon_)
-    until = float(hazards.log_hazard(model.horizon_))
-    share = float(np.average(known.positive, weights=known.weight))
-    kept = {"hazards_": hazards}
-    return _Risk(hazards.slope, until, share, "cloglog", known, (1.0, 0.0), kept)
+    how = {
+        "slope": hazards.slope,
+        "intercept": float(hazards.log_hazard(horizon)),
+        "prevalence": float(np.average(classes.positive, weights=classes.weight)),
+    }
+    return how, {"hazards_": hazards}
 
 
 def _round_effects(
     model: Any, fitted: FittedList, largest: int
 ) -> dict[int, Steps | Levels]:
     """Round the effects of a model to points, of the columns that are worth any."""
-    weight = fitted.outcome.weight
     effects = {}
     ends = {}
     for j, one in model.encodings_.items():
@@ -337,12 +320,12 @@ def _round_effects(
             ends[j] = present.min(), present.max()
             continue
         effects[j] = one.effect(_numbers(fitted, j))
-        trimmed = quantiles(
-            effects[j][:, None], weight, (_SHARE_BEYOND, 1.0 - _SHARE_BEYOND)
-        )
-        if trimmed[0] == trimmed[1]:  # a few rows alone have another value
-            trimmed = quantiles(effects[j][:, None], weight, (0.0, 1.0))
-        ends[j] = trimmed[0, 0], trimmed[1, 0]
+        shares = (_SHARE_BEYOND, 1.0 - _SHARE_BEYOND, 0.0, 1.0)
+        low, high, least, most = quantiles(
+            effects[j][:, None], fitted.outcome.weight, shares
+        )[:, 0]
+        # Where a few rows alone have another value, these are its ends.
+        ends[j] = (low, high) if low < high else (least, most)
     unit = max(high - low for low, high in ends.values()) / largest
     found: dict[int, Steps | Levels] = {}
     for j, one in model.encodings_.items() if unit > 0 else ():
@@ -398,10 +381,12 @@ def round_between(low: float, high: float, *, whole: bool = False) -> float:
 
 
 def _with_points(
-    model: Any, points: Mapping[int, Encoding], score: Any = (1.0, 0.0)
+    model: Any,
+    points: Mapping[int, Encoding],
+    slope: float = 1.0,
+    intercept: float = 0.0,
 ) -> Any:
     """Return a copy of a model whose score is so many times the total, plus a number."""
-    slope, intercept = score
     other = copy(model)
     other.points_ = dict(points)
     scaled = {j: one.weighted(slope * np.array(one.coef)) for j, one in points.items()}
@@ -410,8 +395,8 @@ def _with_points(
 
 
 def _totals(model: Any, X: Any) -> Array:
-    """Total points of rows by a model of points."""
-    totals: Array = np.rint(_with_points(model, model.points_)._score_rows(X))
+    """Score rows by a model of points: whole numbers."""
+    totals: Array = np.rint(model._score_rows(X))
     return totals
 
 
@@ -433,55 +418,46 @@ def _same_settings(model: Any) -> Any:
     )
 
 
-def _totals_left_out(
+def _score_left_out(
     model: Any,
     X: Any,
     y: npt.NDArray[Any],
     outcome: Outcome,
-    totals: Array,
     largest: int,
     splits: list[Split],
     known: Mapping[str, Any],
 ) -> tuple[Array, float, float]:
-    """Totals of rows by points given without them, (n, rounds), and mean AUCs over the folds.
+    """Totals of rows by points given without them, (n, n_splits), and mean AUCs over the folds.
 
-    On the scale of the final totals. The second AUC is that of the models that are
+    On a scale that all folds share. The second AUC is that of the models that are
     rounded.
     """
-    middle, distance = outcome.scale(totals)
-    times = np.zeros(totals.size, np.int64)
-    rounds = int(np.bincount(np.concatenate([test for _, test in splits])).max())
-    found = np.full((totals.size, rounds), np.nan)
+    found = np.full((len(y), len(splits)), np.nan)
     aucs = []
-    for train, test in splits:
-        own = outcome.take(train)
+    for number, (train, test) in enumerate(splits):
+        found[test, number] = 0.0
         again = clone(model)
-        if hasattr(
-            again, "ks"
-        ):  # folds choose no more than a ridge of logistic coefficients
-            again.set_params(cv=int(np.clip(own.informative, 2, FOLDS)))
+        if hasattr(again, "ks"):
+            # Folds choose no more than a ridge of logistic coefficients.
+            informative = outcome.take(train).informative
+            again.set_params(cv=int(np.clip(informative, 2, FOLDS)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             fit_rows(again, X, y, train, **known)
-        scores = np.zeros(test.size)
-        if again.encodings_:
-            of_train = {
-                name: None if of is None else np.asarray(of)[train]
-                for name, of in known.items()
-            }
-            part = FittedList.from_model(
-                again, _safe_indexing(X, train), y[train], **of_train
-            )
-            every = _totals(
-                _with_points(again, _round_effects(again, part, largest)), X
-            )
-            own_middle, own_distance = own.scale(every[train])
-            scores = (every[test] - own_middle) / own_distance
-            judged = outcome.take(test)
-            of_model = np.asarray(scores_by(again, _safe_indexing(X, test)), np.float64)
-            aucs.append([judged.score(one) for one in (scores, of_model)])
-        found[test, times[test]] = middle + distance * scores
-        times[test] += 1
+        if not again.encodings_:
+            continue
+        of_train = {
+            name: None if of is None else np.asarray(of)[train]
+            for name, of in known.items()
+        }
+        part = FittedList.from_model(
+            again, _safe_indexing(X, train), y[train], **of_train
+        )
+        of_points = _with_points(again, _round_effects(again, part, largest))
+        found[test, number] = comparable_scores(of_points, X, outcome, train)[test]
+        of_model = np.asarray(scores_by(again, _safe_indexing(X, test)), np.float64)
+        judged = outcome.take(test)
+        aucs.append([judged.score(one) for one in (found[test, number], of_model)])
     auc, model_auc = np.mean(aucs, axis=0) if aucs else (0.5, 0.5)
     return found, float(auc), float(model_auc)
 
@@ -490,15 +466,15 @@ def _as_model(
     fitted: FittedList,
     model: Any,
     points: Mapping[int, Encoding],
-    risk: _Risk,
+    kept: dict[str, Any],
     left_out: Array,
 ) -> Any:
-    """Return a copy of a model whose score is that of the points."""
-    other = _with_points(model, points, risk.score)
-    slope, intercept = risk.score
-    out_of_fold = slope * mean_over_rounds(left_out) + intercept
+    """Return a copy of a model whose score is that of the points, in log odds of two classes."""
+    platt = kept.get("platt_", {"slope": 1.0, "intercept": 0.0})
+    other = _with_points(model, points, platt["slope"], platt["intercept"])
+    out_of_fold = platt["slope"] * mean_over_rounds(left_out) + platt["intercept"]
     other.out_of_fold_scores_ = fitted.counted.spread(out_of_fold)
-    vars(other).update(risk.kept)
+    vars(other).update(kept)
     if hasattr(model, "cost_"):
         other.cost_ = model._fitted.restrictions.cost_of(np.array([*points]))
     for gone in ("optimality_gap_", "lower_bound_", "certificate_status_"):
@@ -506,16 +482,21 @@ def _as_model(
     return other
 
 
-def _risk_by_total(known: Binary, left_out: Array) -> dict[str, Any]:
+def _risk_by_total(
+    classes: Binary, left_out: Array, how: Mapping[str, Any], link: Link
+) -> pd.DataFrame:
     """Share of positives in each tenth of the totals, with edges that are easily read.
 
     Each row counts once, whatever the number of rounds; those of weight 0 do not.
     """
-    share = np.ones(known.positive.size) if known.weight is None else known.weight
+    import pandas as pd
+
+    n_rows = classes.positive.size
+    share = np.ones(n_rows) if classes.weight is None else classes.weight
     rows, rounds = np.nonzero(~np.isnan(left_out) & (share > 0)[:, None])
     totals = np.rint(left_out[rows, rounds])
-    positive = known.positive[rows]
-    times = np.bincount(rows, minlength=share.size)[rows]
+    positive = classes.positive[rows]
+    times = np.bincount(rows, minlength=n_rows)[rows]
     weight = share[rows] / times
     # Adding 0 turns −0 into 0.
     edges = np.unique(np.rint(np.quantile(totals, np.arange(0.1, 0.95, 0.1))) + 0.0)
@@ -531,21 +512,20 @@ def _risk_by_total(known: Binary, left_out: Array) -> dict[str, Any]:
     counted = np.bincount(cell, 1 / times, n)
     positives = np.bincount(cell, positive / times, n)
     sums = np.bincount(cell, weight, n)
-    of_positive = np.bincount(cell, weight * positive, n)
-    risk = of_positive / sums
+    risk = np.bincount(cell, weight * positive, n) / sums
     # With weights, as many rows of equal weight as tell as much.
     size = sums**2 / np.bincount(cell, weight**2 * times, n)
     low, high = binomial_limits(risk * size, size)
-    above = [np.cumsum(part[::-1])[::-1] for part in (of_positive, sums - of_positive)]
-    return {
-        "above": np.array(kept),
-        "up_to": up_to,
-        "rows": np.rint(counted).astype(np.int64),
-        "positives": np.rint(positives).astype(np.int64),
-        "risk": risk,
-        "low": low,
-        "high": high,
-        "sensitivity": above[0] / above[0][0],
-        "specificity": 1 - above[1] / above[1][0],
-        "totals": [(totals[cell == part], weight[cell == part]) for part in range(n)],
-    }
+    middle = np.bincount(cell, weight * totals, n) / sums
+    return pd.DataFrame(
+        {
+            "above": kept,
+            "up_to": up_to,
+            "rows": np.rint(counted).astype(np.int64),
+            "positives": np.rint(positives).astype(np.int64),
+            "risk": risk,
+            "low": low,
+            "high": high,
+            "predicted": from_linear(how["slope"] * middle + how["intercept"], link),
+        }
+    )
