@@ -7,8 +7,7 @@ not one with the chosen k.
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
@@ -350,8 +349,7 @@ def fit_rows(
 
 def columns_used(model: Any) -> Indices | None:
     """Columns used by a model or the last step of a pipeline; None without coefficients."""
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    coef = getattr(last, "coef_", None)
+    coef = getattr(_last_step(model), "coef_", None)
     return None if coef is None else np.flatnonzero(np.asarray(coef).reshape(-1))
 
 
@@ -439,11 +437,35 @@ def permutation_test(
     check_consistent_length(X, labels)
     rng = check_random_state(random_state)
     divided = None if of_row is None else outcome.within(of_row).strata
-    measure = _Measure(estimator, X, labels, outcome, of_row)
+    code = None if divided is None else divided.code
+
+    def fit(labels: npt.NDArray[Any], train: Indices) -> Any:
+        return fit_rows(clone(estimator), X, labels, train, strata=of_row)
+
+    def best_score(order: Indices) -> float | None:
+        """Score by which the estimator chose; None if it does not choose."""
+        model = fit(labels[order], np.arange(order.size))
+        return getattr(_last_step(model), "best_score_", None)
+
+    def mean_auc(order: Indices) -> float:
+        """Mean AUC of the validation folds; NaN if one has no pair to compare."""
+        shuffled = outcome.take(order)
+        found = score_out_of_fold(
+            lambda _, train: fit(labels[order], train),
+            X,
+            shuffled,
+            make_splits(
+                folds, X, shuffled.positive, groups=None, random_state=seed, n_repeats=1
+            ),
+            strata=of_row,
+        )
+        return float(np.mean(found.fold_aucs))
+
     every = np.arange(labels.size)
-    observed = measure.best_score(every) if cv is None else None
-    score: Callable[[Indices], Any] = measure.best_score
+    score: Callable[[Indices], Any] = best_score
+    observed = _quietly(best_score, every) if cv is None else None
     if observed is None:
+        score = mean_auc
         folds = 5 if cv is None else cv
         seed = None
         if divided is not None:
@@ -453,19 +475,13 @@ def permutation_test(
         elif isinstance(folds, Integral):
             # Folds are stratified by the labels as they are permuted.
             seed = rng.randint(np.iinfo(np.int32).max)
-        split = partial(
-            make_splits, folds, X, groups=None, random_state=seed, n_repeats=1
-        )
-        measure = replace(measure, split=split)
-        observed = measure.mean_auc(every)
-        score = measure.mean_auc
+        observed = _quietly(mean_auc, every)
         if np.isnan(observed):
             raise InputError(
                 "a fold has no two rows to compare: use a stratified splitter, or fewer folds"
             )
-    code = None if divided is None else divided.code
     shuffled = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(score)(_permutation(labels.size, code, rng))
+        delayed(_quietly)(score, _permutation(labels.size, code, rng))
         for _ in range(n_permutations)
     )
     step = count_steps(progress, "Permuting outcomes", n_permutations)
@@ -481,45 +497,16 @@ def permutation_test(
     return PermutationResult(float(observed), null, float(pvalue))
 
 
-@dataclass(frozen=True, eq=False)
-class _Measure:
-    """Measure that a permutation test compares, of rows whose labels are in some order."""
+def _quietly(score: Callable[[Indices], Any], order: Indices) -> Any:
+    """Score permuted labels, which are chance on purpose; strata were warned of before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ChanceWarning)
+        warnings.simplefilter("ignore", StrataWarning)
+        return score(order)
 
-    estimator: Any
-    X: Any
-    labels: npt.NDArray[Any]
-    outcome: Outcome
-    strata: npt.NDArray[Any] | None
-    split: Callable[[Mask], list[Split]] | None = None
 
-    def best_score(self, order: Indices) -> float | None:
-        """Score by which an estimator chose, or its last step; None if it does not choose."""
-        with warnings.catch_warnings():
-            # Permuted labels are chance on purpose, and strata were warned of before.
-            warnings.simplefilter("ignore", ChanceWarning)
-            warnings.simplefilter("ignore", StrataWarning)
-            model = self._fit(self.labels[order], np.arange(order.size))
-        last = model.steps[-1][1] if hasattr(model, "steps") else model
-        return getattr(last, "best_score_", None)
-
-    def mean_auc(self, order: Indices) -> float:
-        """Mean AUC of the validation folds; NaN if one has no pair to compare."""
-        labels = self.labels[order]
-        outcome = self.outcome.take(order)
-        assert self.split is not None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StrataWarning)
-            found = score_out_of_fold(
-                lambda _, train: self._fit(labels, train),
-                self.X,
-                outcome,
-                self.split(outcome.positive),
-                strata=self.strata,
-            )
-        return float(np.mean(found.fold_aucs))
-
-    def _fit(self, labels: npt.NDArray[Any], rows: Indices) -> Any:
-        return fit_rows(clone(self.estimator), self.X, labels, rows, strata=self.strata)
+def _last_step(model: Any) -> Any:
+    return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def _permutation(n: int, code: Indices | None, rng: np.random.RandomState) -> Indices:
