@@ -14,4 +14,4 @@ class FoldsError(InputError):
 
 
 class ExchangeError(InputError):
-    """A list of which no single column can be exchanged: empty, of groups, or dependent columns."""
+    """A list of which no single column can be exchanged: empty, or of groups."""

@@ -1,6 +1,6 @@
 """A fitted short list and the rows it is asked about, checked and brought to moments."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..estimators import (
 )
 from ..moments.base import Quadratic, StandardisedGram
 from ..outcome import Outcome
-from ..solvers.exchange import Solution, dependence_tolerance, exchange_gains, solve_on
+from ..solvers.exchange import Solution, dependence_tolerance, solve_on
 from ..solvers.restrictions import Restrictions
 from ..utils.arrays import column_of
 from ..utils.types import Array, Indices
@@ -119,14 +119,6 @@ class FittedList:
             counted=counted,
         )
 
-    def at(self, rows: Indices) -> Self:
-        """Ask about some of the rows."""
-        X = self.X[rows]
-        outcome = self.outcome.take_alone(rows)
-        return replace(
-            self, X=X, outcome=outcome, gram=StandardisedGram(outcome.quadratic(X))
-        )
-
     def quadratic(self, values: Array, rows: Indices) -> Quadratic:
         """Return the quadratic of some columns of all rows, over some of the rows."""
         weight = np.bincount(rows, minlength=len(values)).astype(np.float64)
@@ -153,16 +145,11 @@ class FittedList:
             gram.block(support, support), gram.delta[support], support, self.alpha
         )
 
-    def coef(self, support: Indices) -> Array:
-        """Coefficients of least loss on some columns, per unit of each."""
-        return self.solution(support).coef / self.gram.scale[support]
-
     def allows(self, support: Indices) -> bool:
         """Return whether a list is feasible, as the model's is."""
-        allowed = self.restrictions.allows(support)
-        if self.restrictions.signs is None:
-            return allowed
-        return allowed and self.restrictions.right_signs(support, self.coef(support))
+        coef = self.solution(support).coef
+        limits = self.restrictions
+        return limits.allows(support) and limits.right_signs(support, coef)
 
     def exchanges(self, support: Indices) -> tuple[float, Array]:
         """Objective of a list, and after each exchange of a column with another, (k, d).
@@ -170,45 +157,53 @@ class FittedList:
         Infinity where the exchange is not possible.
         """
         gram = self.gram
-        if self.single:
-            gram.fetch(support)
-            rows = gram.kept_rows[gram.positions(support)]
-            return exchange_table(gram, rows, support, self.alpha, self.restrictions)
         chosen = self.in_basis(support)
-        rows = gram.rows(chosen)
-        allowed = self.restrictions.allowed_swaps(support, np.arange(self.names.size))
+        gram.fetch(chosen)
+        rows = gram.kept_rows[gram.positions(chosen)]
+        possible = self.restrictions.allowed_swaps(support, np.arange(self.names.size))
+        possible[:, support] = False
+        possible[:, self.restrictions.excluded] = False
         after = np.full((support.size, self.names.size), np.inf)
         for place, column in enumerate(support.tolist()):
             kept = self.columns[chosen] != column
-            possible = np.flatnonzero(allowed[place])
-            others = np.setdiff1d(possible, [*support, *self.restrictions.excluded])
-            after[place, others] = self._objectives_with(
-                chosen[kept], rows[kept], others
-            )
+            others = np.flatnonzero(possible[place])
+            after[place, others] = self._objectives(chosen[kept], rows[kept], others)
         return self.solution(support).objective, after
 
-    def _objectives_with(self, basis: Indices, rows: Array, others: Indices) -> Array:
-        """Objective of a list with each of some other columns, given the rows of H of its basis."""
+    def _objectives(self, basis: Indices, rows: Array, others: Indices) -> Array:
+        """Objective of a basis with each of some other columns, given its rows of H.
+
+        Infinity for columns that the basis explains, and where a coefficient would have
+        the wrong sign.
+        """
         gram = self.gram
         H = rows[:, basis] + self.alpha * np.eye(basis.size)
         T = np.linalg.solve(H, rows)
         w = np.linalg.solve(H, -gram.delta[basis])
         gradient = gram.delta + w @ rows
-        found = np.empty(others.size)
-        for number, column in enumerate(others.tolist()):
-            own = self.in_basis(np.array([column]))
-            left = (
-                gram.block(own, own)
-                + self.alpha * np.eye(own.size)
-                - rows[:, own].T @ T[:, own]
-            )
+        whole = gram.diagonal + self.alpha
+        left = whole - np.sum(rows * T, axis=0)
+        tolerance = dependence_tolerance(gram.precision) * whole
+        takes_part = (gram.diagonal > 0) & (left > tolerance)
+        new = -np.divide(gradient, left, out=np.zeros_like(left), where=takes_part)
+        gains = np.where(takes_part, -gradient * new, -np.inf)
+        if self.restrictions.signs is not None:
+            signs = self.restrictions.signs[self.columns]
+            kept_right = signs[basis, None] * (w[:, None] - T * new) >= 0
+            gains[~(kept_right.all(axis=0) & (signs * new >= 0))] = -np.inf
+        first = np.searchsorted(self.columns, others)
+        found = gains[first]
+        width = np.searchsorted(self.columns, others, "right") - first
+        for number in np.flatnonzero(width > 1).tolist():
+            own = first[number] + np.arange(width[number])
             # What others explain, or what is constant, takes no part.
-            takes_part = left.diagonal() > dependence_tolerance(gram.precision)
-            own = own[takes_part]
-            left = left[np.ix_(takes_part, takes_part)]
-            step = np.linalg.lstsq(left, gradient[own], rcond=None)[0]
-            found[number] = 1.0 + gram.delta[basis] @ w - gradient[own] @ step
-        return found
+            own = own[takes_part[own]]
+            of_own = gram.block(own, own) + self.alpha * np.eye(own.size)
+            of_own -= rows[:, own].T @ T[:, own]
+            step = np.linalg.lstsq(of_own, gradient[own], rcond=None)[0]
+            found[number] = gradient[own] @ step
+        objectives: Array = 1.0 + gram.delta[basis] @ w - found
+        return objectives
 
     def values(self, columns: Indices) -> Array:
         """Some columns of the basis, dense and in double precision."""
@@ -240,56 +235,3 @@ def _check_same_rows(model: Any, scale: Array, *, weighted: bool) -> None:
             f"{given} not those of the fit: column {column} has a standard deviation of "
             f"{scale[column]:.6g}, and had {model.scale_[column]:.6g}{more}"
         )
-
-
-def exchange_table(
-    gram: StandardisedGram,
-    rows: Array,
-    support: Indices,
-    alpha: float,
-    restrictions: Restrictions,
-) -> tuple[float, Array]:
-    """Objective of a list, and after each exchange of a chosen column with another, (k, d).
-
-    Infinity where the exchange is not possible. ``rows`` are those of H of the list.
-    """
-    ridged = rows[:, support] + alpha * np.eye(support.size)
-    try:
-        M = np.linalg.inv(ridged)
-    except np.linalg.LinAlgError:
-        raise ExchangeError(
-            "on these rows the chosen columns depend on each other linearly: give the rows of the "
-            "fit, or fit with a ridge (alpha)"
-        ) from None
-    columns = np.arange(gram.n_features)
-    whole = gram.diagonal + alpha
-    w = -M @ gram.delta[support]
-    T = M @ rows
-    gradient = gram.delta + w @ rows
-    allowed = restrictions.allowed_swaps(support, columns)
-    allowed[:, gram.diagonal <= 0] = False
-    allowed[:, support] = False
-    allowed[:, restrictions.excluded] = False
-    own, sign = np.empty((2, 0), np.int64)
-    if restrictions.signs is not None:
-        own = restrictions.signs[support]
-        sign = restrictions.signs
-    gains = [
-        exchange_gains(
-            T,
-            rows,
-            gradient,
-            whole,
-            dependence_tolerance(gram.precision) * whole,
-            w,
-            M,
-            np.array([place]),
-            False,
-            allowed,
-            own,
-            sign,
-        )
-        for place in range(support.size)
-    ]
-    before = float(1.0 + gram.delta[support] @ w)
-    return before, before - np.array(gains)

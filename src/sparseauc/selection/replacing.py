@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -101,28 +101,25 @@ def replacements(
 
 
 def best_replacements(
-    fitted: FittedList,
-    n_best: int,
-    splits: list[Split],
-    origins: npt.NDArray[Any] | None = None,
+    fitted: FittedList, n_best: int, splits: list[Split]
 ) -> pd.DataFrame:
-    """Find replacements for a checked list, rows and folds; see :func:`replacements`.
-
-    Columns of the same label in ``origins`` are had together or not at all, and so no
-    replacements.
-    """
+    """Find replacements for a checked list, rows and folds; see :func:`replacements`."""
     import pandas as pd
 
     support = fitted.support
-    found = _find_exchanges(fitted, n_best, origins)
-    leaving = (
-        support[[place for place, _ in found.pairs]] if found.pairs else support[:0]
-    )
-    joining = np.array([j for _, j in found.pairs], np.int64)
+    objective, after = fitted.exchanges(support)
+    after[np.isin(support, [*fitted.kept, *fitted.restrictions.fixed])] = np.inf
+    best = np.argsort(after, axis=1, kind="stable")[:, :n_best]
+    place, rank = np.nonzero(np.isfinite(np.take_along_axis(after, best, axis=1)))
+    joining = best[place, rank]
+    lists = [support]
+    lists += [
+        np.append(np.delete(support, i), j) for i, j in zip(place, joining, strict=True)
+    ]
     # Of a curve its numbers, of a text its first level.
-    used = np.unique(np.concatenate(found.lists))
+    used = np.unique(np.concatenate(lists))
     values = fitted.values(np.searchsorted(fitted.columns, used))
-    aucs, variances = judge_lists(fitted, found.lists, splits)
+    aucs, variances = judge_lists(fitted, lists, splits)
     change = (aucs[:, 1:] - aucs[:, :1]).mean(axis=0)
     # Repeats validate the same rows again, and tell no more.
     repeats = SplitPlan.from_splits(
@@ -133,13 +130,13 @@ def best_replacements(
     high = change + _NORMAL * error
     return pd.DataFrame(
         {
-            "column": fitted.names[leaving],
+            "column": fitted.names[support[place]],
             "replacement": fitted.names[joining],
             "correlation": [
                 np.asarray(np.corrcoef(values[:, np.searchsorted(used, pair)].T))[0, 1]
-                for pair in zip(leaving, joining, strict=True)
+                for pair in zip(support[place], joining, strict=True)
             ],
-            "objective_change": found.changes,
+            "objective_change": after[place, joining] - objective,
             "auc": aucs[:, 1:].mean(axis=0),
             "auc_change": change,
             "standard_error": error,
@@ -147,38 +144,6 @@ def best_replacements(
             "high": high,
             "verdict": np.select([high < 0, low > 0], ["worse", "better"], CANNOT_TELL),
         }
-    )
-
-
-class _Exchanges(NamedTuple):
-    """The best exchanges of the columns of a list."""
-
-    pairs: list[
-        tuple[int, int]
-    ]  # place of the column that leaves, and the column that joins
-    changes: Array  # of the objective
-    lists: list[Indices]  # the list itself, and after each exchange
-
-
-def _find_exchanges(
-    fitted: FittedList, n_best: int, origins: npt.NDArray[Any] | None
-) -> _Exchanges:
-    """Find the exchanges of each column of a list that raise the objective least."""
-    support = fitted.support
-    objective, after = fitted.exchanges(support)
-    if origins is not None:
-        after = np.where(origins[support][:, None] == origins, np.inf, after)
-    after[np.isin(support, [*fitted.kept, *fitted.restrictions.fixed])] = np.inf
-    order = np.argsort(after, axis=1, kind="stable")[:, :n_best]
-    pairs = [
-        (place, j)
-        for place, best in enumerate(order.tolist())
-        for j in best
-        if np.isfinite(after[place, j])
-    ]
-    lists = [support, *(np.append(np.delete(support, place), j) for place, j in pairs)]
-    return _Exchanges(
-        pairs, np.array([after[pair] - objective for pair in pairs]), lists
     )
 
 
