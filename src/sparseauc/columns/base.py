@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -104,10 +104,6 @@ class Encoding(ABC):
         """Number of columns of the basis."""
 
     @abstractmethod
-    def learn_again(self, values: Array, weight: Array | None = None) -> Self:
-        """Learn the same basis, as to the number of its columns, from other rows."""
-
-    @abstractmethod
     def basis(self, values: Array) -> Array:
         """Return the numbers that values count as, (n, width)."""
 
@@ -143,16 +139,16 @@ class Encoding(ABC):
         """Evaluate the effect at values as they stand in the table: numbers, or texts."""
         return self.formula().at(values)
 
+    def effect_of(self, numbers: Array) -> Array:
+        """Evaluate the effect at numbers, of texts those of their levels."""
+        effects: Array = self.basis(numbers) @ np.array(self.coef)
+        return effects
+
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold, of which ``encoding_from_dict`` makes the same again."""
-        return {
-            "kind": self.kind,
-            **{name: _plain(one) for name, one in _fields(self).items()},
+        return {"kind": self.kind} | {
+            name: _plain(value) for name, value in vars(self).items()
         }
-
-
-def _fields(encoding: Any) -> dict[str, Any]:
-    return {one.name: getattr(encoding, one.name) for one in fields(encoding)}
 
 
 def _plain(value: Any) -> Any:

@@ -88,10 +88,6 @@ class Curve(Encoding):
             )
         ]
 
-    def learn_again(self, values: Array, weight: Array | None = None) -> Self:
-        """Learn the same from other rows."""
-        return self.learn(values, weight)
-
     @property
     def bends(self) -> bool:
         """Return whether the three knots are different."""

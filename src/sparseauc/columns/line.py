@@ -53,10 +53,6 @@ class Line(Encoding):
             for (missing, low, high), how in zip(found, reads, strict=True)
         ]
 
-    def learn_again(self, values: Array, weight: Array | None = None) -> Self:
-        """Learn the same from other rows."""
-        return self.learn(values, weight, self.reads)
-
     @property
     def width(self) -> int:
         """One."""

@@ -18,6 +18,14 @@ MOST_LEVELS = 20
 ROWS_A_LEVEL = 20
 
 Holds = Literal["number", "boolean", "text"]
+_KINDS: dict[Holds, set[str]] = {
+    "number": {
+        *("integer", "floating", "mixed-integer-float", "decimal", "empty"),
+        *("int", "uint", "float", "null"),
+    },
+    "boolean": {"boolean"},
+    "text": {"string", "mixed-integer", "categorical", "enum"},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,46 +185,23 @@ def _column_of(frame: Any, j: int) -> Any:
 
 def _what_it_holds(column: Any, name: Any) -> Holds:
     """Return what a column holds; dates and the like are refused."""
-    found = _in_pandas(column) if hasattr(column, "iloc") else _in_polars(column)
-    if found is None:
-        raise InputError(
-            f"column {str(name)!r} holds {column.dtype}: give numbers or text, such as the days "
-            "since a date, or drop it"
-        )
-    return found
+    kind = _kind_of(column)
+    for holds, kinds in _KINDS.items():
+        if kind in kinds:
+            return holds
+    raise InputError(
+        f"column {str(name)!r} holds {column.dtype}: give numbers or text, such as the days "
+        "since a date, or drop it"
+    )
 
 
-def _in_pandas(column: Any) -> Holds | None:
-    from pandas.api import types
+def _kind_of(column: Any) -> str:
+    """Name the kind of a column: as pandas infers it, or its type in polars without its size."""
+    if hasattr(column, "iloc"):
+        from pandas.api import types
 
-    if isinstance(column.dtype, types.pandas_dtype("category").__class__):
-        return "text"
-    if types.is_bool_dtype(column.dtype):
-        return "boolean"
-    if types.is_numeric_dtype(column.dtype) and not types.is_complex_dtype(
-        column.dtype
-    ):
-        return "number"
-    kinds: dict[str, Holds] = {
-        "string": "text",
-        "mixed-integer": "text",
-        "categorical": "text",
-        "boolean": "boolean",
-        **dict.fromkeys(
-            ("integer", "floating", "mixed-integer-float", "decimal"), "number"
-        ),
-        "empty": "number",
-    }
-    return kinds.get(types.infer_dtype(column, skipna=True))
-
-
-def _in_polars(column: Any) -> Holds | None:
-    kind = column.dtype
-    if kind.is_numeric() or str(kind) == "Null":
-        return "number"
-    if str(kind) == "Boolean":
-        return "boolean"
-    return "text" if str(kind).startswith(("String", "Categorical", "Enum")) else None
+        return str(types.infer_dtype(column))
+    return str(column.dtype).partition("(")[0].rstrip("0123456789").lower()
 
 
 def _common_type(frame: Any) -> type:

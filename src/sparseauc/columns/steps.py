@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -41,10 +40,6 @@ class Steps(Encoding):
     def width(self) -> int:
         """Number of classes."""
         return len(self.cuts) + 1
-
-    def learn_again(self, values: Array, weight: Array | None = None) -> Self:  # noqa: ARG002
-        """Return the same: classes are given."""
-        return self
 
     def basis(self, values: Array) -> Array:
         """1 in the column of the class."""

@@ -64,8 +64,9 @@ class Units:
         found = dict(enumerate(self.encodings))
         curves = self._of_kind(Curve)
         found |= zip(curves, Curve.learn_each(values[:, curves], weight), strict=True)
-        for j in self._of_kind(Levels):
-            found[j] = self.encodings[j].learn_again(values[:, j], weight)
+        for j, one in enumerate(self.encodings):
+            if isinstance(one, Levels):
+                found[j] = one.learn_again(values[:, j], weight)
         # Without missing values nothing of a line is asked for here.
         lines = [j for j in self._of_kind(Line) if np.isnan(values[:, j]).any()]
         reads = [self.encodings[j].reads for j in lines]
@@ -156,9 +157,7 @@ def add_effects(
         scores = values @ coef
         return scores
     dense = values if isinstance(values, np.ndarray) else values.toarray()
-    effects = [
-        one.basis(dense[:, at]) @ np.array(one.coef) for at, one in enumerate(encodings)
-    ]
+    effects = [one.effect_of(dense[:, at]) for at, one in enumerate(encodings)]
     scores = np.sum(effects, axis=0, dtype=np.float64).astype(
         np.result_type(dense, coef)
     )

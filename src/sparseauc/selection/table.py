@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..columns import Curve, Encoding, Line
+from ..columns import Curve, Line
 from ..columns.reading import ReadColumns
 from ..errors import InputError
 from ..limits import Limits
@@ -99,29 +99,28 @@ def column_table(
     coef = np.asarray(model.coef_[0], np.float64)
     chosen = np.flatnonzero(coef)
     table = X.values if isinstance(X, ReadColumns) else X
-    # One column at a time: nothing of size n × d is made of a sparse table.
     encodings = [model.encodings_[j] for j in chosen.tolist()]
-    pairs = list(zip(encodings, chosen.tolist(), strict=True))
-    values = [_as_counted(one, column_of(table, j)) for one, j in pairs]
-    deviations = np.array([value.std() for value in values])
     lines = np.array([isinstance(one, Line) for one in encodings], np.bool_)
-    if strata is not None:
-        deviations = np.where(
-            lines, np.asarray(model.scale_, np.float64)[chosen], deviations
-        )
 
     def area(value: Array) -> float:
         within = outcome.interval_within(value, strata)
         return 0.5 if within is None else within.auc
 
-    aucs = np.array([area(value) for value in values])
-    # Of a curve by its numbers, of a text by none.
-    by_number = aucs.copy()
-    for place, (one, j) in enumerate(pairs):
-        if isinstance(one, Curve):
-            by_number[place] = area(one.basis(column_of(table, j))[:, 0])
-        elif not isinstance(one, Line):
-            by_number[place] = 0.5
+    deviations, aucs, by_number = np.full((3, chosen.size), 0.5)
+    # One column at a time: nothing of size n × d is made of a sparse table.
+    for place, one in enumerate(encodings):
+        values = column_of(table, chosen[place])
+        numbers = one.basis(values)[:, 0]
+        counted = numbers if lines[place] else one.effect_of(values)
+        deviations[place] = counted.std()
+        aucs[place] = area(counted)
+        # The direction is that of the numbers; texts have none.
+        if lines[place]:
+            by_number[place] = aucs[place]
+        elif isinstance(one, Curve):
+            by_number[place] = area(numbers)
+    if strata is not None:
+        deviations[lines] = np.asarray(model.scale_)[chosen[lines]]
     # What curves and levels count is an effect already.
     per_unit = np.where(lines, coef[chosen], 1.0)
     standardised = per_unit * deviations
@@ -147,14 +146,6 @@ def column_table(
     found = found.iloc[order].reset_index(drop=True)
     found.insert(0, "rank", np.arange(1, chosen.size + 1))
     return found
-
-
-def _as_counted(encoding: Encoding, values: Array) -> Array:
-    """Return a column of numbers with missing ones replaced, and the effects of any other."""
-    basis = encoding.basis(values)
-    return (
-        basis[:, 0] if isinstance(encoding, Line) else basis @ np.array(encoding.coef)
-    )
 
 
 def _ratios(
