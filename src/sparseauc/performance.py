@@ -116,41 +116,46 @@ class CalibrationBins:
     ----------
     predicted : ndarray of shape (n_bins,)
         Mean prediction.
-    rows, positives : ndarray of int of shape (n_bins,)
-    low, high : ndarray of shape (n_bins,)
-        Exact binomial limits of the share of positives.
+    rows : ndarray of int of shape (n_bins,)
+    share, low, high : ndarray of shape (n_bins,)
+        Share of positives, and its exact binomial limits.
     """
 
     predicted: Array
     rows: Indices
-    positives: Indices
+    share: Array
     low: Array
     high: Array
 
-    @property
-    def share(self) -> Array:
-        """Share of positives of each bin."""
-        return self.positives / self.rows
 
-
-def calibration_bins(predicted: Array, positive: Mask) -> CalibrationBins:
+def calibration_bins(
+    predicted: Array, positive: Mask, weight: Array | None = None
+) -> CalibrationBins:
     """Count positives among rows of similar prediction, with exact binomial limits.
 
     There are three to ten bins, with at least fifteen rows each and on average three of
-    the rarer class. Equal predictions share a bin.
+    the rarer class. Equal predictions share a bin. With weights, whose rows of 0 do not
+    count, limits are those of as many rows of equal weight as tell as much.
     """
+    if weight is None:
+        weight = np.ones(predicted.size)
+    counted = weight > 0
+    predicted = predicted[counted]
+    positive = positive[counted]
+    weight = weight[counted]
     few = int(min(positive.sum(), (~positive).sum()))
     wanted = int(np.clip(min(predicted.size // 15, few // 3), 3, 10))
     edges = np.unique(
         np.quantile(predicted, np.linspace(0, 1, wanted + 1)[1:-1], method="lower")
     )
     place = np.searchsorted(edges, predicted, side="left")
-    rows = np.bincount(place)
-    held = rows > 0
-    means = np.bincount(place, predicted)[held] / rows[held]
-    positives = np.bincount(place, positive)[held].astype(np.int64)
-    low, high = binomial_limits(positives, rows[held])
-    return CalibrationBins(means, rows[held], positives, low, high)
+    _, place, rows = np.unique(place, return_inverse=True, return_counts=True)
+    sums = np.bincount(place, weight)
+    share = np.bincount(place, weight * positive) / sums
+    size = sums**2 / np.bincount(place, weight**2)
+    low, high = binomial_limits(share * size, size)
+    means = np.bincount(place, weight * predicted) / sums
+    return CalibrationBins(means, rows, share, low, high)
 
 
 def fit_logistic(

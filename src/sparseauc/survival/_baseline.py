@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ..errors import InputError
 from ..utils.types import Array
@@ -13,10 +14,6 @@ from ._times import StepFunction, SurvivalTimes
 # A slope per standard deviation of the score beyond this is that of a score without
 # exceptions.
 _STEEPEST = 20.0
-_MOST_STEPS = 100
-_TOLERANCE = 1e-10
-# Share of a log-likelihood by which rounding may change it.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -125,38 +122,20 @@ class _Groups:
 
 
 def _partial_likelihood_slope(scores: Array, groups: _Groups) -> tuple[float, float]:
-    """Coefficient of a Cox model with one column, and its information.
+    """Coefficient of a Cox model with one column, with ties as of Breslow, and its information."""
 
-    By Newton's method, with ties as of Breslow.
-    """
-
-    def derivatives(beta: float) -> tuple[float, float, float]:
-        risk = groups.weight * np.exp(beta * scores)
+    def derivatives(beta: float) -> tuple[float, float]:
+        risk = groups.weight * np.exp(np.clip(beta * scores, -500.0, 500.0))
         total, first, second = (
             groups.at_risk(risk * scores**power) for power in (0, 1, 2)
         )
         mean = first / total
-        value = beta * groups.counts @ scores - groups.events @ np.log(total)
         gradient = groups.counts @ scores - groups.events @ mean
-        curvature = groups.events @ (second / total - mean**2)
-        return float(value), float(gradient), float(curvature)
+        return float(gradient), float(groups.events @ (second / total - mean**2))
 
-    beta = 0.0
-    value, gradient, curvature = derivatives(beta)
-    for _ in range(_MOST_STEPS):
-        if curvature <= 0:
-            break
-        step = gradient / curvature
-        while True:
-            new = float(np.clip(beta + step, -_STEEPEST, _STEEPEST))
-            found = derivatives(new)
-            # Near the optimum, rounding decides which value is larger.
-            if found[0] >= value - _ROUNDING * abs(value) or abs(step) < _TOLERANCE:
-                break
-            step /= 2
-        moved = abs(new - beta)
-        beta = new
-        value, gradient, curvature = found
-        if moved < _TOLERANCE:
-            break
-    return beta, curvature
+    beta = _STEEPEST
+    if derivatives(-_STEEPEST)[0] <= 0:
+        beta = -_STEEPEST
+    elif derivatives(_STEEPEST)[0] < 0:
+        beta = brentq(lambda beta: derivatives(beta)[0], -_STEEPEST, _STEEPEST)
+    return beta, derivatives(beta)[1]

@@ -1,5 +1,6 @@
 """Concordance of a score with times to event."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,7 @@ def harrell_concordance(
     >>> harrell_concordance(np.column_stack([event, time]), [3.0, 1.0, 2.0])
     1.0
     """
-    times, values, weight = _checked(y, scores, sample_weight)
-    return _pairs(times, weight, strata).concordance(values)
+    return _concordance(y, scores, sample_weight, strata)
 
 
 def uno_concordance(
@@ -76,37 +76,34 @@ def uno_concordance(
     -------
     float
     """
-    times, values, weight = _checked(y, scores, sample_weight)
     free = censoring_distribution(
         SurvivalTimes.from_target(y_train, needs_events=False)
     )
-    return _pairs(times, weight, strata, uno_weights(times, free, horizon)).concordance(
-        values
-    )
+
+    def weigh(times: SurvivalTimes) -> Array:
+        return uno_weights(times, free, horizon)
+
+    return _concordance(y, scores, sample_weight, strata, weigh)
 
 
-def _checked(
-    y: Any, scores: Any, weight: Any
-) -> tuple[SurvivalTimes, Array, Array | None]:
+def _concordance(
+    y: Any,
+    scores: Any,
+    weight: Any,
+    strata: Any,
+    weigh_events: Callable[[SurvivalTimes], Array | None] = lambda _: None,
+) -> float:
     times = SurvivalTimes.from_target(y)
     values = check_scores(scores, len(times), "scores").astype(np.float64, copy=False)
-    return times, values, None if weight is None else check_weights(weight, len(times))
-
-
-def _pairs(
-    times: SurvivalTimes,
-    weight: Array | None,
-    strata: Any,
-    event_weight: Array | None = None,
-) -> ComparablePairs:
-    code = (
-        None
-        if strata is None
-        else np.unique(np.asarray(strata), return_inverse=True)[1]
+    if weight is not None:
+        weight = check_weights(weight, len(times))
+    if strata is not None:
+        strata = np.unique(np.asarray(strata), return_inverse=True)[1]
+    pairs = ComparablePairs.from_times(
+        times, weight, strata, event_weight=weigh_events(times)
     )
-    pairs = ComparablePairs.from_times(times, weight, code, event_weight=event_weight)
     if not pairs.total > 0:
         raise InputError(
             "no two rows can be compared: none is known to have its event before another"
         )
-    return pairs
+    return pairs.concordance(values)

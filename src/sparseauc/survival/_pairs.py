@@ -102,16 +102,18 @@ class ComparablePairs:
     @cached_property
     def after(self) -> Array:
         """Weight of the rows that a row is compared with as the earlier one."""
-        from_the_last = (
-            one[::-1].copy() for one in (self.second, self.group, self.cell)
-        )
-        return np.ascontiguousarray(_sums_before(*from_the_last)[::-1])
+        sums = np.append(0.0, np.cumsum(self.second))
+        of_cell = sums[self.cell.searchsorted(self.cell, "right")]
+        after: Array = of_cell - sums[self.group.searchsorted(self.group, "right")]
+        return after
 
     @cached_property
     def before(self) -> Array:
         """Weight of the rows that a row is compared with as the later one."""
-        sums: Array = _sums_before(self.first, self.group, self.cell)
-        return sums
+        sums = np.append(0.0, np.cumsum(self.first))
+        of_earlier_cells = sums[self.cell.searchsorted(self.cell)]
+        before: Array = sums[self.group.searchsorted(self.group)] - of_earlier_cells
+        return before
 
     @cached_property
     def total(self) -> float:
@@ -173,25 +175,6 @@ class ComparablePairs:
             self.first * self.after + self.second * self.before
         )
         return apart
-
-
-@kernel
-def _sums_before(first, group, cell):  # type: ignore[no-untyped-def]
-    """Sums over the rows before the group of each row, in its stratum."""
-    n = group.size
-    sums = np.empty(n)
-    total = 0.0
-    pending = 0.0
-    for i in range(n):
-        if i == 0 or cell[i] != cell[i - 1]:
-            total = 0.0
-            pending = 0.0
-        elif group[i] != group[i - 1]:
-            total += pending
-            pending = 0.0
-        sums[i] = total
-        pending += first[i]
-    return sums
 
 
 @kernel

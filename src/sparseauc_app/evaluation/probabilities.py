@@ -1,7 +1,6 @@
 """Probabilities against the outcome: calibration, net benefit, Brier score."""
 
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from sklearn.metrics import average_precision_score
 from sparseauc.outcome import Outcome, Times
 from sparseauc.performance import (
     CalibrationBins,
-    binomial_limits,
     calibration_bins,
     fit_logistic,
 )
@@ -218,7 +216,7 @@ def judge_risks(
     return Risks(
         p=p,
         share=float(np.average(positive, weights=one)),
-        bins=_bin_risks(p, positive, weight),
+        bins=calibration_bins(p, positive, weight),
         check=check_calibration(log_odds, positive, one),
         curve=calibration_curve(p, positive) if weight is None else None,
         decision=decision_curve(p, positive, one),
@@ -227,26 +225,6 @@ def judge_risks(
             average_precision_score(positive, p, sample_weight=weight)
         ),
     )
-
-
-def _bin_risks(p: Array, positive: Mask, weight: Array | None) -> CalibrationBins:
-    """Rows of similar risk; with weights, as many rows of equal weight as tell as much."""
-    if weight is None:
-        return calibration_bins(p, positive)
-    known = weight > 0
-    plain = calibration_bins(p[known], positive[known])
-    ends = np.append(0, np.cumsum(plain.rows))
-    order = np.flatnonzero(known)[np.argsort(p[known], kind="stable")]
-    parts = [order[a:b] for a, b in pairwise(ends.tolist())]
-    means, share = (
-        np.array([np.average(of[part], weights=weight[part]) for part in parts])
-        for of in (p, positive)
-    )
-    size = np.array(
-        [weight[part].sum() ** 2 / np.sum(weight[part] ** 2) for part in parts]
-    )
-    low, high = binomial_limits(share * size, size)
-    return CalibrationBins(means, plain.rows, share * plain.rows, low, high)
 
 
 def check_calibration(
