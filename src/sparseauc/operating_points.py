@@ -1,7 +1,6 @@
 """Thresholds with their sensitivity, specificity and predictive values."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ import numpy.typing as npt
 
 from ._validation import check_labels, check_scores
 from .performance import binomial_limits
-from .utils.types import Array, Mask
+from .utils.types import Array
 
 __all__ = [
     "OperatingPoint",
@@ -61,11 +60,10 @@ class OperatingPoint:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the point as JSON can hold it, with rates as mappings."""
-        content = asdict(self)
-        for key, value in content.items():
-            if isinstance(value, Rate):
-                content[key] = value._asdict()
-        return content
+        return {
+            key: value._asdict() if isinstance(value, Rate) else value
+            for key, value in vars(self).items()
+        }
 
 
 def judge_threshold(
@@ -125,7 +123,6 @@ def judge_threshold(
 def operating_points(
     y_true: npt.ArrayLike,
     y_score: npt.ArrayLike,
-    targets: Sequence[float] = (0.9, 0.95),
     *,
     inflation: float = 1.0,
     default: float = 0.0,
@@ -139,8 +136,6 @@ def operating_points(
         Binary labels; the one that sorts last is positive.
     y_score : array-like of shape (n,)
         Preferably out-of-fold scores.
-    targets : sequence of float, default=(0.9, 0.95)
-        Sensitivities and specificities to reach.
     inflation : float, default=1.0
         As for ``judge_threshold``.
     default : float, default=0.0
@@ -151,10 +146,10 @@ def operating_points(
     Returns
     -------
     list of OperatingPoint
-        The default threshold; Youden's, with the largest sensitivity + specificity; for
-        each target the highest threshold that reaches the sensitivity, and the lowest
-        that reaches the specificity. All but the first lie halfway between two
-        neighbouring scores, or are whole.
+        The default threshold; Youden's, with the largest sensitivity + specificity; the
+        highest thresholds that reach a sensitivity of 90 and 95 %, and the lowest that
+        reach such a specificity. All but the first lie halfway between two neighbouring
+        scores, or are whole.
 
     Notes
     -----
@@ -163,29 +158,6 @@ def operating_points(
     """
     positive, _ = check_labels(y_true, "y_true")
     scores = np.asarray(check_scores(y_score, positive.size, "y_score"), np.float64)
-    thresholds, sensitivity, specificity = _roc_thresholds(positive, scores, whole)
-    chosen = {
-        "default": default,
-        # Of equals the lowest, which misses fewest positives; sums are rounded to find
-        # equals.
-        "Youden": thresholds[np.argmax(np.round(sensitivity + specificity, 12))],
-    }
-    for share in targets:
-        reached = np.flatnonzero(sensitivity >= share - 1e-12)
-        chosen[f"sensitivity {100 * share:g} %"] = float(thresholds[reached[-1]])
-    for share in targets:
-        reached = np.flatnonzero(specificity >= share - 1e-12)
-        chosen[f"specificity {100 * share:g} %"] = float(thresholds[reached[0]])
-    return [
-        judge_threshold(positive, scores, value, name, inflation=inflation)
-        for name, value in chosen.items()
-    ]
-
-
-def _roc_thresholds(
-    positive: Mask, scores: Array, whole: bool
-) -> tuple[Array, Array, Array]:
-    """Thresholds between scores, ascending, with their sensitivity and specificity."""
     values = np.unique(scores)
     thresholds = _between(values)
     if whole:
@@ -194,7 +166,23 @@ def _roc_thresholds(
         np.searchsorted(np.sort(side), thresholds, "right") / side.size
         for side in (scores[positive], scores[~positive])
     ]
-    return thresholds, 1 - below[0], below[1]
+    sensitivity = 1 - below[0]
+    specificity = below[1]
+    chosen = {
+        "default": default,
+        # Of equals the lowest, which misses fewest positives; sums are rounded to find
+        # equals.
+        "Youden": thresholds[np.argmax(np.round(sensitivity + specificity, 12))],
+    }
+    rates = {"sensitivity": (sensitivity, -1), "specificity": (specificity, 0)}
+    for name, (reached, place) in rates.items():
+        for share in (0.9, 0.95):
+            able = np.flatnonzero(reached >= share - 1e-12)
+            chosen[f"{name} {100 * share:g} %"] = float(thresholds[able[place]])
+    return [
+        judge_threshold(positive, scores, value, name, inflation=inflation)
+        for name, value in chosen.items()
+    ]
 
 
 def _between(values: Array) -> Array:

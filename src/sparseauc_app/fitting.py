@@ -206,8 +206,6 @@ def validate_fit(
         return fit(train, tell)
 
     nested = score_folds(table, splits, fit_fold) if splits else None
-    if points is not None:
-        points = replace(points, positive_label=table.positive)
     stability = _select_halves(table, settings, model, progress)
     notes = table.notes
     if stability is not None and table.groups is not None:

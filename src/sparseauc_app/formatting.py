@@ -95,6 +95,22 @@ def point_row(point: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def risk_row(risk: Mapping[str, Any], events: str = "Positives") -> dict[str, Any]:
+    """The risk of a range of totals as a row, of rows left out."""
+    above, up_to = (
+        "" if risk[edge] is None else f"{risk[edge]:g}" for edge in ("above", "up_to")
+    )
+    return {
+        "Total above": above,
+        "Up to": up_to,
+        "Rows": risk["rows"],
+        events: risk["positives"],
+        "Risk, % (95 % CI)": f"{100 * risk['risk']:.0f} "
+        f"({100 * risk['low']:.0f}–{100 * risk['high']:.0f})",
+        "By the formula, %": f"{100 * risk['predicted']:.0f}",
+    }
+
+
 def _above(point: Mapping[str, Any]) -> dict[str, Any]:
     """The risk above which rows are positive, and the total of points; or else the score."""
     risk = point.get("risk")

@@ -240,14 +240,11 @@ def test_a_bound_needs_more_than_one_half():
         result_with().error_bound(0.5)
 
 
-def test_names_of_a_frame_are_kept():
+def test_limits_of_a_frame_are_by_name():
     import pandas as pd
 
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=["a", "b", "c", "d"])
     y = frame["b"] + rng.normal(size=60) > 0
-    result = stability_selection(frame, y, 2, n_pairs=5, random_state=0)
-    assert result.feature_names.tolist() == ["a", "b", "c", "d"]
-    assert stability_selection(frame.to_numpy(), y, 2, n_pairs=5).feature_names is None
     with pytest.raises(ValueError, match=r"'bb'.*did you mean 'b'\?"):
         stability_selection(frame, y, 2, limits=Limits(always_include=["bb"]))

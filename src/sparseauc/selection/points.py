@@ -45,7 +45,7 @@ MOST_POINTS = 100
 
 @dataclass(frozen=True, eq=False)
 class PointScore:
-    """Points for the classes of a few columns; printed, it is a page.
+    """Points for the classes of a few columns.
 
     Attributes
     ----------
@@ -72,8 +72,6 @@ class PointScore:
     auc, model_auc : float
         AUC of the points, and of the models that they round, on rows left out: the mean
         over folds. Of times to event, the concordance.
-    positive_label : object
-        The class that high totals speak for.
     model : SparseAUCClassifier, SparseAUCClassifierCV, SparseConcordance or SparseConcordanceCV
         A copy of the model whose effects are the points, in log odds; of times to
         event, whose score is the total. To predict, save and export. Its attribute
@@ -90,7 +88,6 @@ class PointScore:
     prevalence: float
     auc: float
     model_auc: float
-    positive_label: Any
     model: Any = field(repr=False)
     horizon: float | None = None
 
@@ -105,65 +102,15 @@ class PointScore:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the score as JSON can hold it; None where a range has no end."""
+        content = {
+            name: value
+            for name, value in vars(self).items()
+            if name != "model" and value is not None
+        }
         risk = self.risk.astype(object).where(np.isfinite(self.risk), None)
-        columns = self.columns.assign(column=self.columns["column"].astype(str))
-        return {
-            "positive": str(self.positive_label),
-            "columns": columns.to_dict("records"),
-            "risk": risk.to_dict("records"),
-            "slope": self.slope,
-            "intercept": self.intercept,
-            "threshold": self.threshold,
-            "prevalence": self.prevalence,
-            "auc": self.auc,
-            "model_auc": self.model_auc,
-            **({} if self.horizon is None else {"horizon": self.horizon}),
-        }
-
-    def __str__(self) -> str:
-        return write_points(self.as_dict())
-
-
-def write_points(score: Mapping[str, Any]) -> str:
-    """Write points, as ``PointScore.as_dict`` gives them, on a page."""
-    import pandas as pd
-
-    until = ""
-    events = "positives"
-    share = "the share of positives"
-    measure = "AUC"
-    if (horizon := score.get("horizon")) is not None:
-        until = f" until {horizon:g}"
-        events = "events"
-        share = "that of all rows"
-        measure = "C"
-    columns = pd.DataFrame(score["columns"]).set_index(["column", "class"])
-    risk = pd.DataFrame(
-        {
-            "total above": _edge(one["above"]),
-            "up to": _edge(one["up_to"]),
-            "rows": one["rows"],
-            events: one["positives"],
-            f"risk{until} (95 % CI)": f"{one['risk']:.0%} ({one['low']:.0%} to "
-            f"{one['high']:.0%})",
-        }
-        for one in score["risk"]
-    )
-    return f"""Points for {score["positive"]}
-
-{columns.to_string()}
-
-Total: the points of each column's class, added up.
-
-{risk.to_string(index=False)}
-
-Rows were left out of the fit that gives their total.
-Above {score["threshold"]:g}, the risk is higher than {share}, {score["prevalence"]:.0%}.
-{measure} of rows left out {score["auc"]:.3f}, of the model {score["model_auc"]:.3f}."""
-
-
-def _edge(total: float | None) -> str:
-    return "" if total is None else f"{total:g}"
+        content["columns"] = self.columns.astype({"column": str}).to_dict("records")
+        content["risk"] = risk.to_dict("records")
+        return content
 
 
 def point_score(
@@ -274,7 +221,6 @@ def point_score(
         prevalence=how["prevalence"],
         auc=auc,
         model_auc=model_auc,
-        positive_label=getattr(model, "classes_", ("censored", "event"))[1],
         model=_as_model(fitted, model, points, kept, left_out),
         horizon=horizon,
     )

@@ -53,8 +53,6 @@ class StabilityResult:
     path : ndarray of shape (n_ks, m)
         Frequency of each of ``columns`` when ``ks[i]`` columns are chosen; all others
         have 0.
-    feature_names : ndarray of shape (d,), optional
-        Names of all columns, if X had any.
     """
 
     frequency: Array = field(repr=False)
@@ -65,22 +63,6 @@ class StabilityResult:
     ks: Indices = field(repr=False)
     columns: Indices = field(repr=False)
     path: Array = field(repr=False)
-    feature_names: npt.NDArray[Any] | None = field(default=None, repr=False)
-
-    def __repr__(self) -> str:
-        names = (
-            np.arange(self.frequency.size)
-            if self.feature_names is None
-            else self.feature_names
-        )
-        often = np.argsort(-self.frequency, kind="stable")[: min(5, self.k)]
-        shown = ", ".join(
-            f"{names[j]!s} {self.frequency[j]:.0%}" for j in often.tolist()
-        )
-        return (
-            f"StabilityResult: {self.k} of {self.frequency.size} columns chosen from each of "
-            f"{2 * self.n_pairs} halves; most often {shown}"
-        )
 
     def selected(self, threshold: float = 0.6) -> Indices:
         """Columns chosen in at least this share of the halves, most frequent first."""
@@ -267,7 +249,6 @@ def stability_selection(
         ks=ks,
         columns=columns,
         path=counts[:, columns] / (2 * n_pairs),
-        feature_names=getattr(model, "feature_names_in_", None),
     )
 
 

@@ -129,7 +129,7 @@ def finish(
 
 def print_card(card: ScoreCard) -> None:
     """Print the outcome, the AUC, the chosen columns and the thresholds."""
-    from ..formatting import write_lines
+    from ..formatting import risk_row, write_lines
 
     about = card.summary
     *lines, title = write_lines("terminal_card", card=card)
@@ -140,12 +140,9 @@ def print_card(card: ScoreCard) -> None:
         typer.echo(
             fill(printable(text), 80, initial_indent=" ", subsequent_indent="   ")
         )
-    if about.get("points"):
-        from sparseauc.selection.points import write_points
-
-        typer.echo(
-            printable(write_points({**about["points"], "positive": card.event})) + "\n"
-        )
+    if points := about.get("points"):
+        print_rows(points["columns"], f"Points for {card.event}")
+        print_rows([risk_row(one) for one in points["risk"]], "Risk by total")
     if about.get("operating_points"):
         print_points(
             about["operating_points"], "Thresholds, by nested cross-validation"
@@ -169,7 +166,7 @@ def print_rows(
         box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, padding=(0, padding)
     )
     for key in rows[0] if rows else ():
-        text = key in ("column", "method", "threshold")
+        text = key in ("column", "class", "method", "threshold")
         table.add_column(
             key,
             justify="left" if text else "right",

@@ -24,6 +24,7 @@ from ..formatting import (
     as_sentence,
     capitalised,
     heading_of,
+    risk_row,
     write_lines,
 )
 from .elements import Code, Element, Listing, Note, Report, Section
@@ -236,25 +237,8 @@ def _list_points(fit: FitResult, score: PointScore) -> Listing:
 
 def _list_risks(fit: FitResult, score: PointScore) -> Listing:
     """Risk by total, of rows left out."""
-    shown = pd.DataFrame(
-        {
-            "Total above": [
-                "" if np.isinf(one) else f"{one:g}" for one in score.risk["above"]
-            ],
-            "Up to": [
-                "" if np.isinf(one) else f"{one:g}" for one in score.risk["up_to"]
-            ],
-            "Rows": score.risk["rows"],
-            _name_of_events(fit): score.risk["positives"],
-            "Risk, % (95 % CI)": [
-                f"{100 * one.risk:.0f} ({100 * one.low:.0f}–{100 * one.high:.0f})"
-                for one in score.risk.itertuples()
-            ],
-            "By the formula, %": [
-                f"{100 * one:.0f}" for one in score.risk["predicted"]
-            ],
-        }
-    )
+    events = _name_of_events(fit)
+    shown = pd.DataFrame([risk_row(one, events) for one in score.as_dict()["risk"]])
     caption = words_of(fit)("risk_by_total")
     return Listing("risk-by-total", "Risk by total of points", caption, shown)
 
