@@ -198,15 +198,18 @@ class PairCounts:
         The error is DeLong's, of rows without weights; of groups of related rows
         Obuchowski's.
         """
-        unit = np.arange(self.positive.size) if groups is None else groups
+        if groups is None:
+            return sqrt(self.class_variances.sum()), int(self.totals.min())
         # Those of a negative are below it where it is ranked wrong.
-        parts = np.where(self.positive, self.below, -self.below)
-        disjoint = unit.size
-        for side in (self.positive, ~self.positive):
-            parts[side] -= parts[side].mean()
-            disjoint = min(disjoint, np.unique(unit[side]).size)
-        variance = sum_variance(parts, self.positive, groups)
-        return sqrt(variance) / (2.0 * float(self.totals.prod())), disjoint
+        side = np.where(self.positive, 1.0, -1.0)
+        mean = np.where(self.positive, *(self.below[of].mean() for of in self._sides))
+        parts = side * (self.below - mean) / (2.0 * self.totals.prod())
+        disjoint = min(np.unique(groups[of]).size for of in self._sides)
+        return sqrt(sum_variance(parts, self.positive, groups)), disjoint
+
+    @property
+    def _sides(self) -> tuple[Mask, Mask]:
+        return self.positive, ~self.positive
 
 
 @kernel
