@@ -13,7 +13,6 @@ from sklearn.model_selection import KFold
 from sparseauc.cross_validation import CVTask, cross_validate
 from sparseauc.folds import SplitPlan, rows_by_number
 from sparseauc.moments.base import Quadratic, StandardisedGram
-from sparseauc.outcome import TrainingSets
 from sparseauc.path import path_of_moments
 from sparseauc.solvers.certificate import certify
 from sparseauc.solvers.restrictions import Restrictions
@@ -59,8 +58,8 @@ class Regression:
         rows = [
             np.flatnonzero(plan.training_weights(i)) for i in range(len(plan.training))
         ]
-        sets = [LeastSquares(table[some], self.y[some]) for some in rows]
-        return TrainingSets(sets, LeastSquares(table, self.y))
+        rows.append(np.arange(self.y.size))
+        return [LeastSquares(table[some], self.y[some]) for some in rows]
 
     def validate(self, chunks, plan, models, n_threads=1):
         judged = [
@@ -162,11 +161,12 @@ def test_cross_validation_with_a_scorer(table):
         path = path_of_moments(
             LeastSquares(X[train], y[train]), ks, alphas, Restrictions()
         )
-        for a, alpha in enumerate(alphas):
+        for alpha in alphas:
             scores = [X[test] @ path.coef(k, alpha) for k in ks]
             expected = [spearmanr(score, y[test])[0] for score in scores]
-            family = found.families[alphas.size - 1 - a]
-            assert family.alphas.tolist() == [alpha] * ks.size
-            assert_allclose(family.scores[split], expected, rtol=1e-12)
-    assert spearmanr(found.out_of_fold(found.families[0], 3), y)[0] > 0.5
-    assert found.path_at(ALPHA).support(5, ALPHA).size == 5
+            of_alpha = found.results["param_alpha"] == alpha
+            assert found.results["param_k"][of_alpha].tolist() == ks.tolist()
+            actual = found.results[f"split{split}_test_score"][of_alpha]
+            assert_allclose(actual, expected, rtol=1e-12)
+    assert spearmanr(found.out_of_fold(), y)[0] > 0.5
+    assert found.path().ks.tolist() == ks.tolist()

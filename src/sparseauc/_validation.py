@@ -235,8 +235,9 @@ class NotFiniteError(InputError):
     def __str__(self) -> str:
         return self.named(self.column)
 
-    def named(self, column: str | int) -> str:
+    def named(self, name: Any) -> str:
         """Say the same of a column that has a name."""
+        column = repr(str(name)) if isinstance(name, str) else name
         kind = "NaN" if np.isnan(self.value) else "infinity"
         return f"Input X contains {kind}: first at row {self.row}, column {column}"
 

@@ -10,22 +10,21 @@ choice of columns, nor what is learned of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy.stats import rankdata
 
-from .chunks import Chunks, KeptColumns, SequentialChunks, chunks_in_memory
+from .chunks import Chunks, KeptColumns, chunks_in_memory
 from .columns.reading import ReadColumns
 from .columns.units import Units
 from .defaults import AUTO_MOST_VALUES, LOGISTIC_RIDGES, PATH_LENGTHS_BEYOND
 from .folds import SplitPlan, fold_standard_error, rows_by_number
 from .held_out import Models, OutOfFold, narrow
 from .moments.base import Quadratic
-from .outcome import Binary, Outcome, TrainingSets
+from .outcome import Binary, Outcome
 from .path import (
     ChosenList,
     Progress,
@@ -73,8 +72,10 @@ class CVTask:
         Kinds of coefficients that are compared; of least loss alone without.
     smoothing : int
         How often mean scores are smoothed over lengths before models are compared.
-    n_jobs, verbose
-        As of ``SparseAUCClassifierCV``.
+    run : Parallel
+        Runs what is done for each split, in threads.
+    progress : callable, optional
+        Told the stage of the fit, its steps done and their number.
     """
 
     X: Any
@@ -88,13 +89,13 @@ class CVTask:
     curves: Literal["auto"] | bool = False
     kinds: tuple[Kind, ...] | None = None
     smoothing: int = 0
-    n_jobs: int | None = None
-    verbose: int | Progress = 0
+    run: Parallel = field(default_factory=lambda: Parallel(require="sharedmem"))
+    progress: Progress | None = None
 
     @property
-    def progress(self) -> Progress | None:
-        """Callable that is told the stage of the fit, its steps done and their number."""
-        return self.verbose if callable(self.verbose) else None
+    def values(self) -> Any:
+        """The table as numbers."""
+        return self.X.values if isinstance(self.X, ReadColumns) else self.X
 
     def with_lengths(self, n_ks: int) -> CVTask:
         """Keep the first lengths."""
@@ -109,11 +110,12 @@ class CVTask:
         By default lists are shorter by as much as they have more numbers for each
         column.
         """
-        d = len(units.encodings)
         task = self
         if self.longest is not None and self.restrictions.budgets is None:
-            most = max(self.longest * d // units.columns.size, self.ks[0])
-            task = self.with_lengths(int(np.count_nonzero(self.ks <= most)))
+            most = self.longest * len(units.encodings) // units.columns.size
+            task = self.with_lengths(
+                int(np.count_nonzero(self.ks <= max(most, self.ks[0])))
+            )
         return replace(task, restrictions=task.restrictions.spread(units.columns))
 
 
@@ -152,40 +154,38 @@ def choose_by_validation(task: CVTask) -> Choice:
     """Choose a model by cross-validation and fit it to all rows."""
     while True:
         found = _try_curves(task)
-        family = found.family
-        alpha = float(family.alphas[found.place])
-        path = found.path_at(alpha)
-        solution = path.solutions[0][found.place]
-        restrictions = found.task.restrictions
+        path = found.path()
+        place = found.place
+        solution = path.solutions[0][place]
+        restrictions = found.folds.task.restrictions
         lost = restrictions.lost(solution.support, solution.coef)
         if lost.size == 0:
             break
         # Lists of the folds, too, are without required columns that can have no
         # coefficient.
-        units = found.units
-        columns = lost if units is None else np.unique(units.columns[lost])
+        columns = lost if found.units is None else found.units.columns[lost]
         task = replace(task, restrictions=task.restrictions.without_fixed(columns))
-    quadratic = found.folds.sets.everything
-    chosen = ChosenList.of_solution(
-        solution, quadratic, path.scale, restrictions, np.float64
-    )
-    if family.kind == "logistic":
-        coef = chosen.coef.copy()
-        coef[solution.support] = found.folds.logistic_coef(
-            solution.support, float(family.ridges[found.place])
-        )
-        chosen = replace(chosen, coef=coef)
-    k = int(path.ks[found.place])
+    budgets = restrictions.budgets
     budget = None
-    if restrictions.budgets is not None:
-        budget = float(restrictions.budgets[found.place])
-        if np.unique(restrictions.budgets).size > 1:
-            k = restrictions.count(np.flatnonzero(chosen.coef))
-        chosen = replace(
-            chosen, restrictions=replace(restrictions, budgets=np.array([budget]))
-        )
-    rounds = found.out_of_fold(family, found.place)
-    return Choice(found, k, alpha, budget, path, chosen, rounds)
+    if budgets is not None:
+        budget = float(budgets[place])
+        restrictions = restrictions.at_budget(budget)
+    chosen = ChosenList.of_solution(
+        solution, found.folds.quadratics[-1], path.scale, restrictions, np.float64
+    )
+    if found.family.kind == "logistic":
+        support = solution.support
+        values = found.folds.values(-1, support)
+        coef = chosen.coef.copy()
+        coef[support] = found.folds.fit_logistic(
+            -1, values, support, [support], found.family.ridges[[place]]
+        ).values
+        chosen = replace(chosen, coef=coef)
+    k = int(path.ks[place])
+    if budgets is not None and np.unique(budgets).size > 1:
+        k = restrictions.count(np.flatnonzero(chosen.coef))
+    alpha = float(path.alphas[0])
+    return Choice(found, k, alpha, budget, path, chosen, found.out_of_fold())
 
 
 def _try_curves(task: CVTask) -> CVResult:
@@ -207,14 +207,15 @@ def _try_curves(task: CVTask) -> CVResult:
         if units is None or not units[-1].curves:
             return lines
         curves = cross_validate(part, units)
-        if not curves.is_better_than(lines):
+        gain = curves.scores - lines.scores[: curves.scores.size]
+        if not gain.mean() > 0:
             return replace(lines, rival=curves) if plan is task.plan else lines
     return replace(curves, rival=lines)
 
 
 def _curves_are_tried(task: CVTask) -> bool:
     """Return whether curves are tried by default: of tables in memory that are not too large."""
-    if task.curves != "auto" or not isinstance(task.X, np.ndarray | ReadColumns):
+    if task.curves != "auto" or not isinstance(task.values, np.ndarray):
         return False
     limits = task.restrictions
     n, d = task.X.shape
@@ -239,8 +240,7 @@ def _learn_units(task: CVTask, *, curved: bool) -> list[Units] | None:
             return None
         table = ReadColumns(table)
     *training, everything = task.plan.all_weights
-    d = table.shape[1]
-    units = Units.learn(table, everything, curved=np.full(d, curved))
+    units = Units.learn(table, everything, curved=np.full(table.shape[1], curved))
     return [*(units.learn_again(table.values, weight) for weight in training), units]
 
 
@@ -270,86 +270,74 @@ class Family:
 
 @dataclass(frozen=True, eq=False)
 class CVResult:
-    """All models of every split, their scores on its validation rows, and the one chosen.
+    """The model that cross-validation chose, and the scores of all.
 
     Attributes
     ----------
-    task : CVTask
-        With the lengths that were tried, of the columns as models take them.
     folds : Folds
-        Rows and columns as each split took them.
-    families : list of Family
-        Of each ridge, the largest first, and then the logistic ones.
-    score_error : float
-        How far scores may be off.
-    full_path : SparseAUCPath or None
-        Of all rows, where it was found along.
+        Rows and columns as each split took them; with the lengths that were tried.
     results : dict of str to ndarray
         Scores of all models, as ``GridSearchCV`` has them.
     index : int
         Of the model that the rule chose among these.
+    family : Family
+        The models with the coefficients of the chosen one.
+    place : int
+        Place of its list on the path.
+    score_error : float
+        How far scores may be off.
+    full_path : SparseAUCPath or None
+        Of all rows, where it was found along.
     rival : CVResult, optional
         Of curves where these are lines, or of lines, if both were tried on all splits.
     """
 
-    task: CVTask
     folds: Folds
-    families: list[Family]
-    score_error: float
-    full_path: SparseAUCPath | None
     results: dict[str, Any]
     index: int
+    family: Family
+    place: int
+    score_error: float
+    full_path: SparseAUCPath | None
     rival: CVResult | None = None
 
     @property
-    def family(self) -> Family:
-        """Family of the model chosen."""
-        return self.families[self.index % len(self.families)]
-
-    @property
-    def place(self) -> int:
-        """Place of its list on the path."""
-        return self.index // len(self.families)
+    def scores(self) -> Array:
+        """Validation score of the model chosen on each split."""
+        return self.family.scores[:, self.place]
 
     @property
     def units(self) -> Units | None:
         """Units of all rows; None where columns count as what they are."""
         return None if self.folds.units is None else self.folds.units[-1]
 
-    def is_better_than(self, other: CVResult) -> bool:
-        """Return whether the mean score is higher, over the splits that this one has tried."""
-        scores = self.family.scores[:, self.place]
-        gain = scores - other.family.scores[: scores.size, other.place]
-        return bool(gain.mean() > 0)
-
-    def path_at(self, alpha: float) -> SparseAUCPath:
-        """Find the path on all rows at one of the ridges."""
-        task = self.task
-        alphas = np.array([alpha])
-        if self.full_path is not None:
-            (place,) = np.flatnonzero(task.alphas == alpha)
-            return replace(
-                self.full_path,
-                ks=task.ks,
-                alphas=alphas,
-                solutions=[self.full_path.solutions[place][: task.ks.size]],
-                budgets=task.restrictions.budgets,
+    def path(self) -> SparseAUCPath:
+        """Find the path on all rows at the ridge chosen."""
+        task = self.folds.task
+        alphas = self.family.alphas[[self.place]]
+        if self.full_path is None:
+            (path,) = self.folds.find_paths(
+                self.folds.quadratics[-1:], alphas, n_thorough=1
             )
-        (path,) = self.folds.find_paths(
-            task, [self.folds.sets.everything], alphas, n_thorough=1
+            return path
+        (number,) = np.flatnonzero(task.alphas == alphas)
+        return replace(
+            self.full_path,
+            ks=task.ks,
+            alphas=alphas,
+            solutions=[self.full_path.solutions[number][: task.ks.size]],
+            budgets=task.restrictions.budgets,
         )
-        return path
 
-    def out_of_fold(self, family: Family, place: int) -> Array:
-        """Score all rows, each by the models that were fitted without it, (n, rounds).
+    def out_of_fold(self) -> Array:
+        """Score all rows, each by the chosen models fitted without it, (n, rounds).
 
-        By the models of a family at one of the lengths. A round validates each row once
-        at most; NaN where it does not.
+        A round validates each row once at most; NaN where it does not.
         """
-        models, number = family.models[place]
+        models, number = self.family.models[self.place]
         used, chosen = narrow([one.only(number) for one in models])
         scores = self.folds.chunks.run(
-            OutOfFold(chosen), *self.task.plan.rounds, columns=used
+            OutOfFold(chosen), *self.folds.task.plan.rounds, columns=used
         )
         return np.concatenate(scores)
 
@@ -366,37 +354,43 @@ def cross_validate(task: CVTask, units: Sequence[Units] | None = None) -> CVResu
     units : sequence of Units, optional
         What columns count as: by the training rows of each split, then by all rows.
     """
-    folds = Folds(task if units is None else task.of_basis(units[-1]), units)
+    folds = _take_folds(task, units)
     task = folds.task
-    sets = folds.sets
+    *training, everything = folds.quadratics
     # Where H takes passes over the rows, those for the final fit are made along.
-    fitted = [*sets.training, sets.everything] if sets.read_again else sets.training
+    along = [everything] if everything.reads_again else []
     # Small products are quicker on one thread: others would only wait for each other.
     small = folds.chunks.shape[0] * folds.chunks.shape[1] < _LARGE
     kinds = ("auc",) if task.kinds is None else task.kinds
     # The threads are kept, as there are several rounds.
-    with folds.run, blas_threads().limit(limits=1 if small else None, user_api="blas"):
+    with task.run, blas_threads().limit(limits=1 if small else None, user_api="blas"):
         paths = folds.find_paths(
-            task, fitted, task.alphas, n_thorough=int(sets.read_again)
+            [*training, *along], task.alphas, n_thorough=len(along)
         )
-        folds.keep_columns(paths)
-        training_paths = paths[: len(sets.training)]
-        families, score_error = _score_paths(folds, training_paths)
+        full_path = paths.pop() if along else None
+        if task.X is folds.chunks:
+            folds = _keep_columns(folds, paths)
+        families, score_error = _score_paths(folds, paths)
         if "logistic" in kinds:
-            tried = _try_logistic(folds, families, training_paths)
+            tried = _try_logistic(folds, families, paths)
             task = task.with_lengths(tried.scores.shape[1])
+            folds = replace(folds, task=task)
             families.append(tried)
     families = [family for family in families if family.kind in kinds]
     results = _tabulate(task, families)
+    index = choose(task.rule, results)
+    place, number = divmod(index, len(families))
     return CVResult(
-        task=task,
-        folds=folds,
-        families=families,
-        score_error=score_error,
-        full_path=paths[-1] if sets.read_again else None,
-        results=results,
-        index=choose(task.rule, results),
+        folds, results, index, families[number], place, score_error, full_path
     )
+
+
+def _keep_columns(folds: Folds, paths: Sequence[SparseAUCPath]) -> Folds:
+    """Keep the columns of all lists of chunks in memory, if there is room."""
+    kept = np.unique(np.concatenate([path.columns for path in paths]))
+    if not KeptColumns.fit(folds.chunks, kept.size):
+        return folds
+    return replace(folds, chunks=KeptColumns(folds.chunks, kept))
 
 
 def _tabulate(task: CVTask, families: list[Family]) -> dict[str, Any]:
@@ -408,11 +402,13 @@ def _tabulate(task: CVTask, families: list[Family]) -> dict[str, Any]:
     ks = task.ks
     scores = np.stack([family.scores[:, : ks.size] for family in families], axis=2)
     scores = scores.reshape(len(scores), -1)
+
+    def by_k(values: Sequence[Array]) -> Array:
+        return np.stack([each[: ks.size] for each in values], axis=1).ravel()
+
     tried: dict[str, Any] = {
         "k": np.repeat(ks, len(families)),
-        "alpha": np.stack(
-            [family.alphas[: ks.size] for family in families], axis=1
-        ).ravel(),
+        "alpha": by_k([family.alphas for family in families]),
     }
     if task.kinds is not None:
         kinds = np.array([family.kind for family in families], dtype=object)
@@ -431,8 +427,8 @@ def _tabulate(task: CVTask, families: list[Family]) -> dict[str, Any]:
         "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
     }
     if families[-1].kind == "logistic":
-        ridges = np.stack([family.ridges[: ks.size] for family in families], axis=1)
-        results["param_logistic_ridge"] = ridges.ravel()
+        ridges = by_k([family.ridges for family in families])
+        results["param_logistic_ridge"] = ridges
     if task.smoothing:
         results["smooth_test_score"] = smooth_over_lengths(results, task.smoothing)
     return results
@@ -444,24 +440,22 @@ def _score_paths(
     """Score the models of the paths of all splits: a family for each ridge, the largest first."""
     models = [
         Models.from_path(path, quadratic.centre)
-        for path, quadratic in zip(paths, folds.sets.training, strict=True)
+        for path, quadratic in zip(paths, folds.quadratics, strict=False)
     ]
     models, found, score_error = folds.score(models)
     alphas = folds.task.alphas
     n_ks = folds.task.ks.size
     scores = np.reshape(found, (len(paths), alphas.size, n_ks))
-    families = []
-    for place in range(alphas.size)[::-1]:
-        first = place * n_ks
-        families.append(
-            Family(
-                kind="auc",
-                alphas=np.full(n_ks, alphas[place]),
-                ridges=np.full(n_ks, np.nan),
-                scores=scores[:, place],
-                models=[(models, first + at) for at in range(n_ks)],
-            )
+    families = [
+        Family(
+            kind="auc",
+            alphas=np.full(n_ks, alphas[number]),
+            ridges=np.full(n_ks, np.nan),
+            scores=scores[:, number],
+            models=[(models, number * n_ks + place) for place in range(n_ks)],
         )
+        for number in range(alphas.size)[::-1]
+    ]
     return families, score_error
 
 
@@ -483,7 +477,7 @@ def _try_logistic(
     used = np.unique(np.concatenate([columns for some in lists for columns in some]))
     # Splits that take columns alike share their values.
     shared = None if folds.units else folds.values(-1, used)
-    n_ridges = len(LOGISTIC_RIDGES)
+    ridges = np.array(LOGISTIC_RIDGES)
     starts = range(0, best_alphas.size, _LENGTHS_AT_A_TIME)
     step = count_steps(
         folds.task.progress, "Fitting coefficients", len(paths) * len(starts)
@@ -491,21 +485,23 @@ def _try_logistic(
 
     def fit(split: int, part: slice) -> Models:
         values = folds.values(split, used) if shared is None else shared
-        models = folds.fit_logistic(
-            split, values, used, lists[split][part], LOGISTIC_RIDGES
-        )
+        models = folds.fit_logistic(split, values, used, lists[split][part], ridges)
         step()
         return models
 
-    fitted: list[list[Models]] = []
-    by_ridge = np.empty((len(paths), n_ridges, 0))
+    # Models of each length: those of every split, and the places of all ridges there.
+    fitted: list[tuple[list[Models], Indices]] = []
+    by_ridge = np.empty((len(paths), ridges.size, 0))
     for start in starts:
         part = slice(start, start + _LENGTHS_AT_A_TIME)
-        models = folds.run(delayed(fit)(split, part) for split in range(len(paths)))
+        models = folds.task.run(
+            delayed(fit)(split, part) for split in range(len(paths))
+        )
         models, found, _ = folds.score(models)
-        scores = np.reshape(found, (len(paths), n_ridges, -1))
+        scores = np.reshape(found, (len(paths), ridges.size, -1))
         by_ridge = np.concatenate([by_ridge, scores], axis=2)
-        fitted.append(models)
+        places = np.arange(scores[0].size).reshape(ridges.size, -1)
+        fitted += [(models, of_length) for of_length in places.T]
         tried = by_ridge.shape[2]
         n_ks = _end_of_path(
             np.maximum(own.max(axis=0)[:tried], by_ridge.mean(axis=0).max(axis=0))
@@ -514,18 +510,15 @@ def _try_logistic(
             break
     by_ridge = by_ridge[:, :, :n_ks]
     best = np.argmax(by_ridge.mean(axis=0), axis=0)
-    chosen = []
-    for at, ridge in enumerate(best.tolist()):
-        part_number, place = divmod(at, _LENGTHS_AT_A_TIME)
-        models = fitted[part_number]
-        n_lists = models[0].middle.size // n_ridges
-        chosen.append((models, ridge * n_lists + place))
     return Family(
         kind="logistic",
         alphas=folds.task.alphas[best_alphas[:n_ks]],
-        ridges=np.array(LOGISTIC_RIDGES)[best],
+        ridges=ridges[best],
         scores=by_ridge[:, best, np.arange(n_ks)],
-        models=chosen,
+        models=[
+            (models, int(places[ridge]))
+            for (models, places), ridge in zip(fitted, best, strict=False)
+        ],
     )
 
 
@@ -547,101 +540,45 @@ def mean_over_rounds(scores: Array) -> Array:
     return mean
 
 
+@dataclass(frozen=True, eq=False)
 class Folds:
     """A table as each split takes it: what is learned of columns comes from its training rows.
 
     Attributes
     ----------
     task : CVTask
-    units : sequence of Units or None
-        Of each split, then of all rows; None if columns count as what they are.
+    quadratics : sequence of Quadratic
+        Of the training rows of each split, then of all rows.
     chunks : Chunks
         What models are scored on: the columns of the basis that all splits share and
         then, for each round of splits, the others: every row as the split that
         validates it takes it. So one table serves all models.
-    sets : TrainingSets
-        Quadratics of the training rows of each split, and of all rows.
-    run : Parallel
+    units : sequence of Units, optional
+        Of each split, then of all rows; None if columns count as what they are.
+    places : ndarray of int of shape (n_splits, p), optional
+        Of each split, the place of every column of the basis among those of ``chunks``.
     """
 
-    def __init__(self, task: CVTask, units: Sequence[Units] | None) -> None:
-        self.task = task
-        self.units = units
-        verbose = 0 if callable(task.verbose) else max(0, task.verbose - 1)
-        self.run = Parallel(n_jobs=task.n_jobs, prefer="threads", verbose=verbose)
-        plan = task.plan
-        # Of each split, the place of every column of the basis among those of
-        # ``chunks``.
-        self._places: Indices | None = None
-        if units is None:
-            X = task.X
-            self.chunks: Chunks = X if isinstance(X, Chunks) else chunks_in_memory(X)
-            self.sets = task.outcome.training_sets(X, self.chunks, plan)
-            return
-        self.chunks = chunks_in_memory(self._validated_columns())
-        sets = []
-        for split in [*range(len(plan.training)), -1]:
-            table = units[split].basis(self._X)
-            alone = plan.training_alone(split)
-            sets.append(
-                task.outcome.training_sets(table, chunks_in_memory(table), alone)
-            )
-        *training, everything = (one.everything for one in sets)
-        self.sets = TrainingSets(
-            training, everything, all(one.gathered for one in sets)
-        )
-
-    @property
-    def _X(self) -> npt.NDArray[Any]:
-        X = self.task.X
-        return X.values if isinstance(X, ReadColumns) else X
-
-    def _validated_columns(self) -> Array:
-        """Return the basis of all rows, as each round validates them."""
-        assert self.units is not None
-        X = self._X
-        everything = self.units[-1]
-        learned = everything.learned(X)
-        own = np.flatnonzero(learned)
-        shared = np.flatnonzero(~learned)
-        places = np.empty(learned.size, np.int64)
-        places[shared] = np.arange(shared.size)
-        self._places = np.tile(places, (len(self.task.plan.training), 1))
-        parts = [everything.basis(X, shared)]
-        for number, validated in enumerate(self.task.plan.rounds):
-            as_taken = everything.basis(X, own)
-            for split, rows in rows_by_number(validated):
-                as_taken[rows] = self.units[split].basis(X[rows], own)
-                first = shared.size + number * own.size
-                self._places[split, own] = first + np.arange(own.size)
-            parts.append(as_taken)
-        return np.hstack(parts)
+    task: CVTask
+    quadratics: Sequence[Quadratic]
+    chunks: Chunks
+    units: Sequence[Units] | None = None
+    places: Indices | None = None
 
     def find_paths(
-        self,
-        task: CVTask,
-        quadratics: Sequence[Quadratic],
-        alphas: Array,
-        n_thorough: int,
+        self, quadratics: Sequence[Quadratic], alphas: Array, n_thorough: int
     ) -> list[SparseAUCPath]:
-        """Find the paths of some quadratics over the lengths of a task and some ridges."""
+        """Find the paths of some quadratics over some ridges."""
+        task = self.task
         return find_paths(
-            self.run,
+            task.run,
             quadratics,
             task.ks,
             alphas,
             task.restrictions,
             n_thorough=n_thorough,
-            one_thread=self.sets.gathered,
             progress=task.progress,
         )
-
-    def keep_columns(self, paths: Sequence[SparseAUCPath]) -> None:
-        """Keep the columns of all lists in memory, if rows are read in chunks and there is room."""
-        if self.task.X is self.chunks:
-            kept = np.unique(np.concatenate([path.columns for path in paths]))
-            if KeptColumns.fit(self.chunks, kept.size):
-                self.chunks = KeptColumns(self.chunks, kept)
 
     def score(self, models: list[Models]) -> tuple[list[Models], list[Array], float]:
         """Score the models of all splits on their validation rows.
@@ -649,28 +586,21 @@ class Folds:
         Returns them with columns as they are in ``chunks``, the scores, and how far
         these may be off.
         """
-        if self._places is not None:
+        if self.places is not None:
             models = [
                 one.moved(places)
-                for one, places in zip(models, self._places, strict=True)
+                for one, places in zip(models, self.places, strict=True)
             ]
-        # Rows that lie elsewhere are judged there.
-        n_threads = self.run.n_jobs if isinstance(self.chunks, SequentialChunks) else 1
-        return models, *self.task.outcome.validate(
-            self.chunks, self.task.plan, models, n_threads
+        task = self.task
+        return models, *task.outcome.validate(
+            self.chunks, task.plan, models, task.run.n_jobs
         )
 
     def values(self, split: int, columns: Indices) -> Array:
         """Some columns of the basis of all rows as a split takes them; −1 for that of all rows."""
         if self.units is not None:
-            return self.units[split].basis(self._X, columns)
+            return self.units[split].basis(self.task.values, columns)
         return self.chunks.take(np.arange(self.chunks.shape[0]), columns)
-
-    def logistic_coef(self, columns: Indices, ridge: float) -> Array:
-        """Fit logistic coefficients on some columns, with a ridge, to all rows."""
-        return self.fit_logistic(
-            -1, self.values(-1, columns), columns, [columns], [ridge]
-        ).values
 
     def fit_logistic(
         self,
@@ -678,7 +608,7 @@ class Folds:
         values: Array,
         used: Indices,
         lists: Sequence[Indices],
-        ridges: Sequence[float],
+        ridges: Array,
     ) -> Models:
         """Fit logistic coefficients to the training rows of a split; −1 for all rows.
 
@@ -696,9 +626,38 @@ class Folds:
             outcome.positive[rows],
             counts,
             [np.searchsorted(used, columns) for columns in lists],
-            ridges,
+            ridges.tolist(),
             signs=None if signs is None else signs[used],
             intercept_of=code,
         )
-        quadratic = [*self.sets.training, self.sets.everything][split]
-        return Models.from_lists(lists, coefs, quadratic.centre)
+        return Models.from_lists(lists, coefs, self.quadratics[split].centre)
+
+
+def _take_folds(task: CVTask, units: Sequence[Units] | None) -> Folds:
+    """Take the table as each split does."""
+    plan = task.plan
+    X = task.values
+    if units is None:
+        chunks = X if isinstance(X, Chunks) else chunks_in_memory(X)
+        return Folds(task, task.outcome.training_sets(X, chunks, plan), chunks)
+    task = task.of_basis(units[-1])
+    quadratics = [
+        task.outcome.reweighted(weight).quadratic(own.basis(X))
+        for own, weight in zip(units, plan.all_weights, strict=True)
+    ]
+    everything = units[-1]
+    learned = everything.learned(X)
+    own = np.flatnonzero(learned)
+    shared = np.flatnonzero(~learned)
+    places = np.empty((len(plan.training), learned.size), np.int64)
+    places[:, shared] = np.arange(shared.size)
+    parts = [everything.basis(X, shared)]
+    for number, validated in enumerate(plan.rounds):
+        as_taken = everything.basis(X, own)
+        for split, rows in rows_by_number(validated):
+            as_taken[rows] = units[split].basis(X[rows], own)
+            first = shared.size + number * own.size
+            places[split, own] = first + np.arange(own.size)
+        parts.append(as_taken)
+    chunks = chunks_in_memory(np.hstack(parts))
+    return Folds(task, quadratics, chunks, units, places)

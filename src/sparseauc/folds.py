@@ -93,21 +93,6 @@ class SplitPlan:
             everything = [n_parts]
         return cls(partitions, training, everything, rounds, weight)
 
-    def training_alone(self, split: int) -> Self:
-        """A plan without validation whose rows are the training rows of a split; −1 for all."""
-        weight = self.training_weights(split)
-        part = np.zeros(self.rounds[0].size, np.int16)
-        if weight is not None:
-            part[weight == 0] = -1
-        return replace(
-            self,
-            partitions=[Partition(part, 1, weight)],
-            training=[],
-            everything=[0],
-            rounds=[],
-            weight=weight,
-        )
-
     def first_round(self) -> Self:
         """The plan of the splits that validate all rows for the first time; all, if none do so."""
         n_splits = int(self.rounds[0].max()) + 1

@@ -31,8 +31,6 @@ from .metrics import (
     DeLongTest,
     PairCounts,
     area_interval,
-    auc_confidence_interval,
-    delong_test,
     fast_auc,
     number_groups,
     paired_test,
@@ -58,20 +56,6 @@ Scores = npt.NDArray[Any]
 # Tables in memory with more columns than this are wide: H of every fold would fill the
 # memory. So are those with fewer rows than columns, which are smaller than H.
 _WIDE = 1500
-
-
-@dataclass(frozen=True)
-class TrainingSets:
-    """Quadratics of the training rows of each split, and of all rows.
-
-    They are computed from rows in memory when they are asked for, unless they are
-    ``gathered`` beforehand; ``read_again`` if that takes further passes over the rows.
-    """
-
-    training: Sequence[Quadratic]
-    everything: Quadratic
-    gathered: bool = False
-    read_again: bool = False
 
 
 class Outcome(ABC):
@@ -175,10 +159,12 @@ class Outcome(ABC):
         table: Any,
         chunks: Chunks,  # noqa: ARG002
         plan: SplitPlan,
-    ) -> TrainingSets:
-        """Return the quadratics of a table, which is in memory or the chunks themselves."""
-        sets = [self.reweighted(weight).quadratic(table) for weight in plan.all_weights]
-        return TrainingSets(sets[:-1], sets[-1])
+    ) -> Sequence[Quadratic]:
+        """Return the quadratics of the training rows of each split, and then of all rows.
+
+        The table is in memory, or the chunks themselves.
+        """
+        return [self.reweighted(weight).quadratic(table) for weight in plan.all_weights]
 
     @abstractmethod
     def validate(
@@ -347,7 +333,7 @@ class Binary(Outcome):
 
     def training_sets(
         self, table: Any, chunks: Chunks, plan: SplitPlan
-    ) -> TrainingSets:
+    ) -> Sequence[Quadratic]:
         """Class moments of the training rows of each split, and of all rows.
 
         Training folds are merged, and the validation fold is not subtracted from the
@@ -363,9 +349,7 @@ class Binary(Outcome):
             return super().training_sets(table, chunks, plan)
         gathered = GatheredMoments(chunks, self.positive, plan.partitions, self.strata)
         parts = [*plan.training, plan.everything]
-        sets = [TrainingMoments(gathered, some, solver=True) for some in parts]
-        read_again = not gathered.is_complete
-        return TrainingSets(sets[:-1], sets[-1], gathered=True, read_again=read_again)
+        return [TrainingMoments(gathered, some, solver=True) for some in parts]
 
     def validate(
         self,
@@ -442,14 +426,6 @@ class Binary(Outcome):
             times, self.weight, self._cells(labels), groups=self.groups
         )
 
-    def interval(self, scores: Scores, confidence: float = 0.95) -> AUCInterval:
-        """AUC with DeLong's interval."""
-        if self.weight is None and self.strata is None:
-            return auc_confidence_interval(
-                self.positive, scores, confidence, groups=self.groups
-            )
-        return super().interval(scores, confidence)
-
     def interval_within(
         self, scores: Scores, *labels: Any, confidence: float = 0.95
     ) -> AUCInterval | None:
@@ -467,12 +443,6 @@ class Binary(Outcome):
         return AUCInterval(
             found.auc, found.low, found.high, found.standard_error, confidence
         )
-
-    def compare(self, one: Scores, other: Scores) -> DeLongTest:
-        """DeLong's paired test."""
-        if self.weight is None and self.strata is None:
-            return delong_test(self.positive, one, other, groups=self.groups)
-        return super().compare(one, other)
 
 
 @dataclass(frozen=True, eq=False)

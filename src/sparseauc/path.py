@@ -2,7 +2,7 @@
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -16,12 +16,11 @@ from .errors import InputError
 from .limits import Limits
 from .moments import class_moments
 from .moments.base import Quadratic, StandardisedGram
-from .moments.chunked import NotGathered
+from .moments.chunked import GatheredMoments, NotGathered
 from .solvers.exchange import Solution
 from .solvers.exchange_columns import ColumnSearch
 from .solvers.exchange_groups import Groups, GroupSearch
 from .solvers.restrictions import Restrictions
-from .solvers.working_set import ListSearch
 from .strata import Weighting
 from .utils.types import Array, Indices
 
@@ -119,97 +118,59 @@ def coef_of(solution: Solution, scale: Array) -> Array:
     return coef
 
 
-class PathSearch:
-    """The search for the path of one set of moments, ridge by ridge.
-
-    What was found and what was computed of H is kept, so that the search goes on where
-    parts of H were missing.
-    """
-
-    def __init__(
-        self,
-        moments: Quadratic,
-        ks: Indices,
-        restrictions: Restrictions,
-        *,
-        thorough: bool,
-    ) -> None:
-        self._ks = ks
-        self._restrictions = restrictions
-        self._thorough = thorough
-        self._gram = StandardisedGram(moments)
-        self._groups: Groups | None = None
-        # What the list of each point may cost.
-        budgets = restrictions.budgets
-        self._budgets = [np.inf] * ks.size if budgets is None else budgets.tolist()
-        self._searches: dict[tuple[float, float], ListSearch] = {}
-        self._found: dict[float, list[Solution]] = {}
-        self.missing: NotGathered | None = None
-
-    def run(self, alphas: Array) -> SparseAUCPath | None:
-        """Find the path; None, to be run again, where parts of H are ``missing``."""
-        self.missing = None
-        for alpha in alphas.tolist():
-            if alpha not in self._found:
-                try:
-                    self._found[alpha] = self._lists_at(alpha)
-                except NotGathered as more:
-                    self.missing = more
-        if self.missing is not None:
-            return None
-        solutions = [self._found[alpha] for alpha in alphas.tolist()]
-        budgets = self._restrictions.budgets
-        return SparseAUCPath(self._ks, alphas, self._gram.scale, solutions, budgets)
-
-    def _lists_at(self, alpha: float) -> list[Solution]:
-        """Find the lists of one ridge."""
-        if self._restrictions.groups is not None and self._groups is None:
-            self._groups = Groups(self._gram, self._restrictions)
-        paths: dict[float, list[Solution]] = {}
-        lowest: dict[float, int] = {}
-        # Each budget on its own: a list does not depend on what else is asked for.
-        for budget in dict.fromkeys(self._budgets):
-            search = self._searches.get((alpha, budget))
-            if search is None:
-                search = self._begin_search(alpha, budget)
-                self._searches[alpha, budget] = search
-            paths[budget] = search.path(int(self._ks[-1]))
-            lowest[budget] = search.lowest
-        for budget in paths:
-            del self._searches[alpha, budget]
-        lists = []
-        for k, budget in zip(self._ks.tolist(), self._budgets, strict=True):
-            # Beyond the last list found, more columns explain nothing more.
-            place = min(max(k - lowest[budget], 0), len(paths[budget]) - 1)
-            lists.append(paths[budget][place])
-        return lists
-
-    def _begin_search(self, alpha: float, budget: float) -> ListSearch:
-        thorough = self._thorough
-        if self._groups is None:
-            restrictions = self._restrictions.at_budget(budget)
-            return ColumnSearch(self._gram, alpha, restrictions, thorough=thorough)
-        restrictions = self._groups.restrictions.at_budget(budget)
-        return GroupSearch(
-            self._gram, alpha, restrictions, self._groups, thorough=thorough
-        )
-
-
-def path_of_moments(
-    moments: Quadratic,
+def _search_path(
+    quadratic: Quadratic,
     ks: Indices,
     alphas: Array,
     restrictions: Restrictions,
     *,
-    thorough: bool = False,
-) -> SparseAUCPath:
-    """Compute the path from moments that have all of H."""
-    search = PathSearch(moments, ks, restrictions, thorough=thorough)
-    path = search.run(alphas)
-    if path is None:
-        assert search.missing is not None
-        raise search.missing
-    return path
+    thorough: bool,
+) -> Generator[GatheredMoments, None, SparseAUCPath]:
+    """Search for a path; yield the source of H whenever it must gather more to go on.
+
+    What was found and what was computed of H is kept meanwhile.
+    """
+    gram = StandardisedGram(quadratic)
+    groups: Groups | None = None
+    budgets = restrictions.budgets
+    each = [np.inf] * ks.size if budgets is None else budgets.tolist()
+    # Each budget on its own: a list does not depend on what else is asked for.
+    wanted = list(itertools.product(alphas.tolist(), dict.fromkeys(each)))
+    searches: dict[tuple[float, float], ColumnSearch | GroupSearch] = {}
+    found: dict[tuple[float, float], list[Solution]] = {}
+    while len(found) < len(wanted):
+        source = None
+        for alpha, budget in wanted:
+            if (alpha, budget) in found:
+                continue
+            try:
+                if restrictions.groups is None:
+                    limits = restrictions.at_budget(budget)
+                    search = searches.get((alpha, budget)) or ColumnSearch(
+                        gram, alpha, limits, thorough=thorough
+                    )
+                else:
+                    groups = groups or Groups(gram, restrictions)
+                    limits = groups.restrictions.at_budget(budget)
+                    search = searches.get((alpha, budget)) or GroupSearch(
+                        gram, alpha, limits, groups, thorough=thorough
+                    )
+                searches[alpha, budget] = search
+                lists = search.path(int(ks[-1]))
+            except NotGathered as more:
+                source = more.source
+                continue
+            del searches[alpha, budget]
+            # Beyond the last list found, more columns explain nothing more.
+            places = np.clip(ks - search.lowest, 0, len(lists) - 1)
+            found[alpha, budget] = [lists[place] for place in places.tolist()]
+        if source is not None:
+            yield source
+    solutions = [
+        [found[alpha, budget][at] for at, budget in enumerate(each)]
+        for alpha in alphas.tolist()
+    ]
+    return SparseAUCPath(ks, alphas, gram.scale, solutions, budgets)
 
 
 @functools.cache
@@ -226,50 +187,54 @@ def find_paths(
     restrictions: Restrictions,
     *,
     n_thorough: int = 1,
-    one_thread: bool = False,
     progress: Progress | None = None,
 ) -> list[SparseAUCPath]:
     """Find the paths of several training sets, gathering at once what all of them lack of H.
 
     Only the last ``n_thorough`` are searched thoroughly: elsewhere it buys no AUC.
-    ``one_thread``: where only small products are left, several threads of BLAS would
-    get in each other's way.
     """
     step = count_steps(progress, "Choosing columns", len(training))
-    first_thorough = len(training) - n_thorough
-
-    def search_once(
-        search: PathSearch,
-    ) -> tuple[PathSearch | None, SparseAUCPath | None]:
-        path = search.run(alphas)
-        if path is None:
-            return search, None
-        step()
-        return None, path  # a finished search need not keep what it computed of H
-
-    # One after the other, as a search keeps what it computed of H.
-    searches: Iterable[PathSearch] = (
-        PathSearch(moments, ks, restrictions, thorough=number >= first_thorough)
-        for number, moments in enumerate(training)
-    )
-    unfinished = list(range(len(training)))
+    # Where only small products are left, several threads would get in each other's way.
+    small = not any(quadratic.sums_rows for quadratic in training)
     paths: dict[int, SparseAUCPath] = {}
-    while unfinished:
-        with blas_threads().limit(limits=1 if one_thread else None, user_api="blas"):
-            results = run(delayed(search_once)(search) for search in searches)
-        lacking: dict[int, PathSearch] = {}
-        for number, (search, path) in zip(unfinished, results, strict=True):
-            if path is not None:
-                paths[number] = path
-            elif search is not None:
-                lacking[number] = search
-        unfinished = list(lacking)
-        searches = list(lacking.values())
-        for source in {
-            one.missing.source for one in searches if one.missing is not None
-        }:
+
+    def search(number: int, quadratic: Quadratic) -> Iterator[GatheredMoments]:
+        thorough = number >= len(training) - n_thorough
+        paths[number] = yield from _search_path(
+            quadratic, ks, alphas, restrictions, thorough=thorough
+        )
+        step()
+
+    searches = list(itertools.starmap(search, enumerate(training)))
+    while searches:
+        with blas_threads().limit(limits=1 if small else None, user_api="blas"):
+            # None of a finished search, which keeps nothing of what it computed.
+            lacking = run(delayed(next)(one, None) for one in searches)
+        each = zip(searches, lacking, strict=True)
+        searches = [one for one, source in each if source is not None]
+        for source in {one for one in lacking if one is not None}:
             source.gather(single=restrictions.groups is None)
     return [paths[number] for number in range(len(training))]
+
+
+def path_of_moments(
+    moments: Quadratic,
+    ks: Indices,
+    alphas: Array,
+    restrictions: Restrictions,
+    *,
+    thorough: bool = False,
+) -> SparseAUCPath:
+    """Find the path of one quadratic."""
+    (path,) = find_paths(
+        Parallel(require="sharedmem"),
+        [moments],
+        ks,
+        alphas,
+        restrictions,
+        n_thorough=int(thorough),
+    )
+    return path
 
 
 def sparse_auc_path(
@@ -440,16 +405,12 @@ def choose_list(
     alpha: float,
     restrictions: Restrictions,
     dtype: Any,
-    *,
-    one_thread: bool,
 ) -> ChosenList:
     """Choose k columns and their coefficients by a quadratic."""
     ks = np.array([k])
     alphas = np.array([float(alpha)])
     while True:
-        (path,) = find_paths(
-            Parallel(), [quadratic], ks, alphas, restrictions, one_thread=one_thread
-        )
+        path = path_of_moments(quadratic, ks, alphas, restrictions, thorough=True)
         solution = path.solutions[0][0]
         lost = restrictions.lost(solution.support, solution.coef)
         if lost.size == 0:

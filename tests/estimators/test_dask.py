@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from sparseauc import (
-    MeanDifferenceClassifier,
     SHTAUCClassifier,
     SparseAUCClassifier,
     SparseAUCClassifierCV,
@@ -305,8 +304,6 @@ def test_bad_input_is_named(cluster, outbreak):
         ValueError, match="chunk 0 has 120 rows of X but 100 of sample_weight"
     ):
         SparseAUCClassifier().fit(unknown, labels[labels > -9], shifted[shifted > 0])
-    with pytest.raises(ValueError, match="needs the rows in memory"):
-        MeanDifferenceClassifier().fit(rows, labels)
     text = dd.from_pandas(
         pd.DataFrame({"a": ["x"] * 10, "b": range(10)}), npartitions=2
     )

@@ -260,10 +260,12 @@ def test_labels_are_checked(outbreak):
         fitted.predict(dense_chunks(X[:, :3]))
 
 
-def test_others_say_that_they_need_rows_in_memory(outbreak):
+def test_differences_of_means_are_read_in_chunks(outbreak):
     X, y = outbreak
-    with pytest.raises(ValueError, match="needs the rows in memory"):
-        MeanDifferenceClassifier().fit(dense_chunks(X), y)
+    expected = MeanDifferenceClassifier(k=4).fit(X, y)
+    actual = MeanDifferenceClassifier(k=4).fit(dense_chunks(X), y)
+    assert_allclose(actual.coef_, expected.coef_, rtol=1e-9)
+    assert_allclose(actual.intercept_, expected.intercept_, rtol=1e-9)
 
 
 # --------------------------------------------------------------------- cross-validation

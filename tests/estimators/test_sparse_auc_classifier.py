@@ -345,7 +345,7 @@ def small_table(seed, n=90, d=12):
 
 def training_moments(X, positive, weight, splits):
     plan = SplitPlan.from_splits(splits, positive.size, weight)
-    return Binary(positive, weight).training_sets(X, chunks_in_memory(X), plan).training
+    return Binary(positive, weight).training_sets(X, chunks_in_memory(X), plan)[:-1]
 
 
 def naive_training_moments(X, y, weight, splits, columns):

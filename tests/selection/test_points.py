@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.columns import Levels, Steps, encoding_from_dict
 from sparseauc.datasets import make_outbreak
+from sparseauc.estimators._base import set_lines
 from sparseauc.metrics import stratified_auc
 from sparseauc.outcome import Binary
 from sparseauc.selection import point_score
@@ -145,7 +146,7 @@ def test_one_far_value_makes_no_scale(table):
     X = X.to_numpy() / X.to_numpy().std(axis=0)
     X[0, 2] = 1e4
     model = SparseAUCClassifier(k=2, limits=Limits(always_include=[2, 3])).fit(X, y)
-    model._set_coef(np.eye(8)[2] + np.eye(8)[3], np.zeros(8))
+    set_lines(model, np.eye(8)[2] + np.eye(8)[3], np.zeros(8))
     score = point_score(model, X, y, cv=2)
     assert score.columns.groupby("column")["points"].max().tolist() == [10, 10]
 
@@ -296,7 +297,7 @@ def test_refusals(table):
         with pytest.raises((TypeError, ValueError), match="largest"):
             point_score(model, X, y, largest=bad)
     flat = SparseAUCClassifier(k=1).fit(X, y)
-    flat._set_coef(np.zeros(8), np.zeros(8))
+    set_lines(flat, np.zeros(8), np.zeros(8))
     with pytest.raises(ValueError, match="chose no column"):
         point_score(flat, X, y)
 

@@ -97,6 +97,9 @@ class Encoding(ABC):
     kind: ClassVar[str]
     reads: Reads
     coef: tuple[float, ...]
+    # Places where the effect bends, and the size of the bend; 0 for none.
+    knots: tuple[float, ...] = ()
+    bend: float = 0.0
 
     @property
     @abstractmethod
@@ -119,16 +122,6 @@ class Encoding(ABC):
     @abstractmethod
     def leading_coef(self) -> float:
         """One number for the effect: not 0 if there is any."""
-
-    @property
-    def knots(self) -> tuple[float, ...]:
-        """Places where the effect bends."""
-        return ()
-
-    @property
-    def bend(self) -> float:
-        """Size of the bend; 0 for none."""
-        return 0.0
 
     def weighted(self, coef: npt.ArrayLike) -> Self:
         """Give the columns of the basis their weights."""

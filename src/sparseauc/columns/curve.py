@@ -104,7 +104,7 @@ class Curve(Encoding):
         return self.knots[1]
 
     @property
-    def bend(self) -> float:
+    def bend(self) -> float:  # type: ignore[override]
         """Size of the bend: b above."""
         return self.coef[1]
 

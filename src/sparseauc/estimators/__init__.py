@@ -2,6 +2,9 @@
 
 from ..rules import ChanceWarning
 from ._base import SparseLinearClassifier as SparseLinearClassifier
+from ._base import leading_coefs as leading_coefs
+from ._base import score_rows as score_rows
+from ._base import set_encodings as set_encodings
 from ._lists import EmptyListWarning, RequiredColumnWarning
 from ._lists import apply_fitted_strata as apply_fitted_strata
 from ._lists import basis_of as basis_of

@@ -12,12 +12,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from joblib import Parallel
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._validation import CountedRows
 from ..chunks import Chunks
-from ..columns import Line
+from ..columns import Encoding, Line
 from ..columns.reading import ReadColumns
 from ..columns.units import Units
 from ..cross_validation import Choice, CVResult, CVTask, Kind, choose_by_validation
@@ -37,7 +38,7 @@ from ..strata import Weighting, check_weighting
 from ..utils.arrays import column_of
 from ..utils.text import listed
 from ..utils.types import Array, Floats, Indices, Mask
-from ._base import frames_of_ours
+from ._base import frames_of_ours, leading_coefs, set_encodings
 
 _NONE: Indices = np.empty(0, np.int64)
 
@@ -256,34 +257,31 @@ def curved_columns(model: Any, X: Any) -> Mask:
     return curved
 
 
-def fit_list(
+def fit_rows(model: Any, X: Any, outcome: Outcome) -> None:
+    """Choose the one list of a model and its coefficients by rows, and set both."""
+    units = learn_units(model, X, outcome.weight)
+    limits = check_limits(model, units=units)
+    quadratic = outcome.quadratic(basis_of(X, units))
+    fit_quadratic(model, quadratic, X.dtype, limits, units, X, outcome.weight)
+
+
+def fit_quadratic(
     model: Any,
     quadratic: Quadratic,
     dtype: Any,
     limits: tuple[int, Restrictions],
     units: Units | None = None,
-    *,
-    one_thread: bool = False,
-) -> Floats:
-    """Choose the one list of a model by a quadratic, and set all but its coefficients.
+    X: Any = None,
+    weight: Array | None = None,
+) -> None:
+    """Choose the one list of a model and its coefficients by a quadratic, and set both.
 
-    Returns these, of the basis of ``units``.
+    It is that of the basis of ``units``, of rows ``X`` with weights if there are any.
     """
     k, restrictions = limits
-    found = choose_list(
-        quadratic, k, model.alpha, restrictions, dtype, one_thread=one_thread
-    )
+    found = choose_list(quadratic, k, model.alpha, restrictions, dtype)
     record_list(model, found, model.alpha, units)
-    return found.coef
-
-
-def fit_rows(model: Any, X: Any, outcome: Outcome, *, one_thread: bool = False) -> None:
-    """Choose the one list of a model and its coefficients by rows, and set both."""
-    units = learn_units(model, X, outcome.weight)
-    limits = check_limits(model, units=units)
-    quadratic = outcome.quadratic(basis_of(X, units))
-    coef = fit_list(model, quadratic, X.dtype, limits, units, one_thread=one_thread)
-    set_columns(model, coef, quadratic.centre, X, outcome.weight)
+    set_columns(model, found.coef, quadratic.centre, X, weight)
 
 
 def basis_of(X: Any, units: Units | None) -> Any:
@@ -300,17 +298,19 @@ def set_columns(
 
     Of rows ``X`` in memory lines learn their range, and what missing values count as.
     """
-    dtype = coef.dtype
-    middle = coef @ centre.astype(dtype)
+    middle = coef @ centre.astype(coef.dtype)
     if model._units is not None:
         encodings = model._units.chosen(coef)
-    else:
-        in_memory = X is not None and not isinstance(X, Chunks)
-        encodings = {}
-        for j in np.flatnonzero(coef).tolist():
-            line = Line.learn(column_of(X, j), weight) if in_memory else Line()
-            encodings[j] = line.weighted(coef[[j]])
-    model._set_encodings(encodings, dtype, middle)
+        leading = leading_coefs(encodings, model.n_features_in_)
+        set_encodings(model, encodings, leading.astype(coef.dtype), middle)
+        return
+    lines: dict[int, Encoding] = {}
+    for j in np.flatnonzero(coef).tolist():
+        line = Line()
+        if X is not None and not isinstance(X, Chunks):
+            line = Line.learn(column_of(X, j), weight)
+        lines[j] = replace(line, coef=(float(coef[j]),))
+    set_encodings(model, lines, coef, middle)
 
 
 def record_list(
@@ -318,12 +318,8 @@ def record_list(
     found: ChosenList,
     alpha: float,
     units: Units | None = None,
-    known: Indices = _NONE,
 ) -> None:
-    """Set what is known of the list but its coefficients; warn of what it lacks.
-
-    ``known`` are required columns of whose absence was warned before.
-    """
+    """Set what is known of the list but its coefficients; warn of what it lacks."""
     model.objective_ = found.objective
     model.scale_ = found.scale if units is None else units.leading(found.scale)
     model._units = units
@@ -340,12 +336,12 @@ def record_list(
     chosen = in_basis if units is None else np.unique(units.columns[in_basis])
     restrictions = resolve_limits(model)
     model.not_included_ = restrictions.lost(chosen, np.ones(chosen.size))
-    model._fitted = FittedLimits(float(alpha), found.restrictions)
+    own = found.restrictions
     if units is not None:
-        own = restrictions.without_fixed(model.not_included_)
-        own = replace(own, budgets=found.restrictions.budgets)
-        model._fitted = FittedLimits(float(alpha), own)
-    if np.isin(model.not_included_, known).all():
+        restrictions = restrictions.without_fixed(model.not_included_)
+        own = replace(restrictions, budgets=own.budgets)
+    model._fitted = FittedLimits(float(alpha), own)
+    if model.not_included_.size == 0:
         return
     names = getattr(model, "feature_names_in_", np.arange(model.n_features_in_))
     shown = listed([repr(name) for name in names[model.not_included_].tolist()])
@@ -438,12 +434,9 @@ def certify_quadratic(
     model.lower_bound_ = proof.lower_bound
     model.optimality_gap_ = proof.gap
     model.certificate_status_ = proof.status
-    record_list(model, found, model.alpha, model._units, known=model.not_included_)
-    threshold = model.intercept_
-    same_columns = np.array_equal(np.flatnonzero(found.coef), support)
-    set_columns(model, found.coef, quadratic.centre, X, weight)
-    if same_columns:
-        model.intercept_ = threshold
+    if not np.array_equal(np.flatnonzero(found.coef), support):  # a better list
+        record_list(model, found, model.alpha, model._units)
+        set_columns(model, found.coef, quadratic.centre, X, weight)
 
 
 def choose_among_lists(
@@ -480,6 +473,7 @@ def choose_among_lists(
     if isinstance(X, Chunks):
         splits = [(rows.index[train], rows.index[test]) for train, test in splits]
     ks, restrictions, longest = lengths_to_try(model, n_informative)
+    verbose = 0 if callable(model.verbose) else max(0, model.verbose - 1)
     choice = choose_by_validation(
         CVTask(
             X=X,
@@ -493,22 +487,12 @@ def choose_among_lists(
             curves=model.curves,
             kinds=kinds,
             smoothing=smoothing,
-            n_jobs=model.n_jobs,
-            verbose=model.verbose,
+            run=Parallel(model.n_jobs, require="sharedmem", verbose=verbose),
+            progress=model.verbose if callable(model.verbose) else None,
         )
     )
-    record_choice(model, choice)
-    coef = choice.chosen.coef.astype(X.dtype, copy=False)
-    set_columns(model, coef, choice.chosen.quadratic.centre, X, outcome.weight)
-    validated = np.flatnonzero(~np.isnan(choice.rounds).all(axis=1))
-    report_choice(model, choice.found, outcome.take(validated), smoothing)
-    return choice
-
-
-def record_choice(model: Any, choice: Choice) -> None:
-    """Set what cross-validation chose, but coefficients and scores."""
     found = choice.found
-    plan = found.task.plan
+    plan = found.folds.task.plan
     units = found.units
     model.cv_results_ = found.results
     model.best_index_ = found.index
@@ -522,6 +506,11 @@ def record_choice(model: Any, choice: Choice) -> None:
     model.path_ = choice.path if units is None else choice.path.of_units(units)
     model.curves_ = units is not None and units.curves
     record_list(model, choice.chosen, choice.alpha, units)
+    coef = choice.chosen.coef.astype(X.dtype, copy=False)
+    set_columns(model, coef, choice.chosen.quadratic.centre, X, outcome.weight)
+    validated = np.flatnonzero(~np.isnan(choice.rounds).all(axis=1))
+    report_choice(model, found, outcome.take(validated), smoothing)
+    return choice
 
 
 def report_choice(

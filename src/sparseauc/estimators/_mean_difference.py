@@ -19,7 +19,7 @@ from ..moments import Moments
 from ..moments.base import check_deviations
 from ..solvers.sht_auc import hard_threshold
 from ..utils.types import Array
-from ._base import SparseLinearClassifier, checks_parameters
+from ._base import SparseLinearClassifier, checks_parameters, set_lines
 
 # Means this many deviations apart leave no overlap that any sample could show.
 _SEPARATED = 1e3
@@ -131,7 +131,7 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
     def __init__(self, k: int = 10) -> None:
         self.k = k
 
-    @checks_parameters()
+    @checks_parameters
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose columns and coefficients.
 
@@ -153,4 +153,5 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
         k = self._columns_to_keep(self.k, X.shape[1])
         coef = mean_difference(moments, k).astype(X.dtype)
         self.standardised_differences_ = standardised_differences(moments)
-        return self._set_coef(coef, moments.centre)
+        set_lines(self, coef, moments.centre)
+        return self

@@ -1,5 +1,6 @@
 """SHTAUCClassifier: the paper's SHT-AUC behind scikit-learn's interface."""
 
+import math
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -7,15 +8,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import _check_partial_fit_first_call
 
+from .._validation import check_known_labels, refuse_masked
 from ..chunks import Chunks
 from ..errors import InputError
 from ..metrics import fast_auc
+from ..moments import ColumnError
 from ..solvers.rows import BLOCK_ORDERS, BlockOrder
 from ..solvers.sht_auc import (
     EpochRecord,
@@ -27,9 +31,10 @@ from ..solvers.sht_auc_chunks import SHTAUCStream, TrainingChunks
 from ..utils.types import Mask
 from ._base import (
     SparseLinearClassifier,
-    check_scale,
+    check_table,
     checks_parameters,
     frames_of_ours,
+    set_lines,
 )
 
 
@@ -139,7 +144,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
     (2000, 5)
     """
 
-    _reads_chunks = True
+    # Of partial_fit.
+    _stream: SHTAUCStream | None = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k": [Interval(Integral, 1, None, closed="left")],
@@ -197,7 +203,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @checks_parameters()
+    @checks_parameters
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose columns and coefficients.
 
@@ -224,7 +230,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
                 "set warm_start=False or give the same columns"
             )
         if not isinstance(X, Chunks):
-            check_scale(X)
+            _check_scale(X)
         state = check_random_state(self.random_state)
         # Of the rows held out, and of everything else.
         seeds = state.randint(np.iinfo(np.int32).max, size=2)
@@ -273,9 +279,10 @@ class SHTAUCClassifier(SparseLinearClassifier):
                 ConvergenceWarning,
                 stacklevel=frames_of_ours(),
             )
-        return self._set_coef(w, training.means.mean(axis=0))
+        set_lines(self, w, training.means.mean(axis=0))
+        return self
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @checks_parameters
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Take one step of SHT-AUC on a block of rows, which is read once and not kept.
 
@@ -296,14 +303,51 @@ class SHTAUCClassifier(SparseLinearClassifier):
         -------
         self
         """
-        X, positive = self._check_more_rows(X, y, classes)
-        if not hasattr(self, "_stream"):
+        first = self._stream is None
+        refuse_masked("y", y)
+        X, y = check_table(self, X, y, reset=first)
+        if first:
+            labels = np.unique(y if classes is None else classes)
+            if labels.size != 2:
+                raise InputError(
+                    f"the first call has {labels.size} class(es): "
+                    "name both with partial_fit(X, y, classes=[negative, positive])"
+                )
+        else:
+            _check_partial_fit_first_call(self, classes)
+            labels = self.classes_
+        positive = check_known_labels(y, labels)
+        self.classes_ = labels
+        if self._stream is None:
             k = self._columns_to_keep(self.k, X.shape[1])
             self._stream = SHTAUCStream(X.shape[1], k, self.step_size)
             self.n_iter_ = 1
         self._stream.take(X, positive)
         centre = self._stream.means.mean(axis=0)
-        return self._set_coef(self._stream.w.astype(X.dtype), centre)
+        set_lines(self, self._stream.w.astype(X.dtype), centre)
+        return self
+
+
+def _check_scale(X: Any) -> None:
+    """Refuse columns whose squares leave the range of their type, naming the first."""
+    sparse = sp.issparse(X)
+    values = X.data if sparse else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    range_ = np.finfo(values.dtype)
+    # Sums over a million rows stay in range, too.
+    upper = math.sqrt(range_.max) * 2.0**-10
+    lower = math.sqrt(range_.tiny) * 2.0**2
+    if largest > upper:
+        magnitudes = abs(X).max(axis=0)
+        column = int(
+            np.argmax((magnitudes.toarray() if sparse else magnitudes) > upper)
+        )
+        raise ColumnError(column, f"too large to square in {values.dtype}")
+    if 0.0 < largest < lower:
+        raise InputError(
+            f"no value of X is larger than {largest:g}, too small to square in {values.dtype}: "
+            "rescale the columns"
+        )
 
 
 class _Monitor:

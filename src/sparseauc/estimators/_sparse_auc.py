@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..chunks import Chunks, score_chunks
+from ..chunks import Chunks
 from ..defaults import CALIBRATION_RIDGE
 from ..errors import InputError
 from ..limits import Limits
@@ -14,14 +14,20 @@ from ..outcome import Outcome
 from ..solvers.logistic import logistic_regression
 from ..strata import Weighting
 from ..utils.types import Indices
-from ._base import SparseLinearClassifier, checks_parameters, names_columns
+from ._base import (
+    SparseLinearClassifier,
+    checks_parameters,
+    effects_of,
+    forget_fit,
+    names_columns,
+)
 from ._lists import (
     LIST_CONSTRAINTS,
     certify_quadratic,
     certify_rows,
     check_limits,
     check_rows,
-    fit_list,
+    fit_quadratic,
     fit_rows,
 )
 
@@ -121,7 +127,6 @@ class SparseAUCClassifier(SparseLinearClassifier):
     moments_: Moments
 
     _encodes_columns = True
-    _reads_chunks = True
     _reads_maps_in_chunks = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -144,7 +149,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.limits = limits
         self.device = device
 
-    @checks_parameters()
+    @checks_parameters
     def fit(
         self,
         X: Any,
@@ -179,14 +184,13 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self
         """
         X, outcome, _ = check_rows(self, X, y, sample_weight, strata, stratum_weights)
-        chunked = isinstance(X, Chunks)
-        fit_rows(self, X, outcome, one_thread=chunked)
+        fit_rows(self, X, outcome)
         _balance_threshold(self, X, outcome)
-        if chunked:
+        if isinstance(X, Chunks):
             self.n_passes_ = X.n_passes
         return self
 
-    @checks_parameters()
+    @checks_parameters
     def fit_moments(
         self,
         moments: Moments,
@@ -237,7 +241,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
                 f"the moments are of {moments.n_features} columns, feature_names has shape "
                 f"{names.shape}"
             )
-        self._forget_fit()
+        forget_fit(self)
         self.classes_ = labels
         self.n_features_in_ = moments.n_features
         if names is not None:
@@ -246,8 +250,8 @@ class SparseAUCClassifier(SparseLinearClassifier):
         if moments.shares.size > 1:
             self.n_strata_ = moments.shares.size
         limits = check_limits(self, _missing(moments))
-        coef = fit_list(self, moments, np.float64, limits, one_thread=True)
-        return self._set_coef(coef, moments.centre)
+        fit_quadratic(self, moments, np.dtype(np.float64), limits)
+        return self
 
     @names_columns
     def certify(
@@ -308,10 +312,7 @@ def _balance_threshold(model: Any, X: Any, outcome: Outcome) -> None:
     coef = model.coef_[0]
     if not coef.any():
         return
-    if isinstance(X, Chunks):
-        scores = score_chunks(X, coef)
-    else:
-        scores = model._add_effects(X)
+    scores = effects_of(model, X)
     positive = outcome.positive
     share = np.ones(positive.size) if outcome.weight is None else outcome.weight.copy()
     for side in (positive, ~positive):

@@ -14,7 +14,12 @@ from ..performance import fit_calibration
 from ..rules import ChanceWarning, Rule
 from ..strata import Weighting
 from ..utils.types import Array, Mask
-from ._base import SparseLinearClassifier, checks_parameters, frames_of_ours
+from ._base import (
+    SparseLinearClassifier,
+    checks_parameters,
+    frames_of_ours,
+    rescale_score,
+)
 from ._lists import CV_CONSTRAINTS, check_ridges, check_rows, choose_among_lists
 
 
@@ -147,7 +152,6 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
 
     _calibrates = True
     _encodes_columns = True
-    _reads_chunks = True
     _reads_maps_in_chunks = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -183,7 +187,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         self.device = device
         self.verbose = verbose
 
-    @checks_parameters(nested=True)
+    @checks_parameters
     def fit(
         self,
         X: Any,
@@ -275,5 +279,5 @@ def score_in_log_odds(
             ChanceWarning,
             stacklevel=frames_of_ours(),
         )
-    model._rescale_score(slope, intercept)
+    rescale_score(model, slope, intercept)
     model.out_of_fold_scores_ = slope * mean_over_rounds(scores) + intercept

@@ -6,11 +6,14 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import CountedRows, check_weights
+from ..columns.units import Units
 from ..cross_validation import mean_over_rounds
 from ..defaults import (
     CONCORDANCE_ALPHAS,
@@ -30,7 +33,18 @@ from ..survival import (
     harrell_concordance,
 )
 from ..utils.types import Array, Floats
-from ._base import SparseLinearModel, checks_parameters, names_columns
+from ._base import (
+    check_table,
+    checks_parameters,
+    chosen_mask,
+    chunks_of,
+    forget_fit,
+    html_with_list,
+    leave_out_absent,
+    names_columns,
+    rescale_score,
+    score_rows,
+)
 from ._lists import (
     CV_CONSTRAINTS,
     LIST_CONSTRAINTS,
@@ -51,21 +65,28 @@ def _has_hazards(model: Any) -> bool:
     )
 
 
-class ConcordanceModel(SparseLinearModel):
+class ConcordanceModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the models that rank rows by the time to their event."""
 
+    n_features_in_: int
+    # As of SparseLinearClassifier.
+    penalty: str = "l1"
     horizon: float | None
     # Of models without this parameter.
     scoring: Literal["uno", "harrell"] = "harrell"
     horizon_: float
     hazards_: ProportionalHazards
 
+    _reads_maps_in_chunks = False
     _encodes_columns = True
-    _reads_chunks = True
+    _units: Units | None = None
+
+    _get_support_mask = chosen_mask
+    _html_repr = html_with_list
 
     def predict(self, X: Any) -> Floats:
         """Score rows: the higher, the earlier the event is expected."""
-        return self._score_rows(X)
+        return score_rows(self, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return Harrell's C of the scores of rows, as scikit-survival's models do."""
@@ -126,16 +147,17 @@ class ConcordanceModel(SparseLinearModel):
     def _check_rows(
         self, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
     ) -> tuple[Any, Times, CountedRows]:
+        """Check rows, their times and weights, as ``SparseLinearClassifier`` does."""
         if reset:
-            self._forget_fit()
-            if self._as_chunks(X) is not None:
+            forget_fit(self)
+            if chunks_of(self, X) is not None:
                 raise InputError(
                     f"{type(self).__name__} compares every row with others, and needs all of them "
                     "in memory: load them first, such as with numpy.load(path) or X.compute(), or "
                     "fit SparseAUCClassifier, which reads rows in chunks, to who has the event by "
                     "a time"
                 )
-        (X,) = self._check_table(X, reset=reset)
+        (X,) = check_table(self, X, reset=reset)
         times = SurvivalTimes.from_target(y, needs_events=False)
         if X.shape[0] != len(times):
             raise InputError(
@@ -145,7 +167,7 @@ class ConcordanceModel(SparseLinearModel):
         if sample_weight is not None:
             weight = check_weights(sample_weight, len(times.time))
         times.check_pairs(weight)
-        X, outcome, rows = self._leave_out_absent(X, Times(times, weight))
+        X, outcome, rows = leave_out_absent(X, Times(times, weight))
         if reset:
             self.horizon_ = outcome.times.check_horizon(self.horizon, outcome.weight)
         if self.scoring == "uno":
@@ -155,6 +177,8 @@ class ConcordanceModel(SparseLinearModel):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
 
@@ -245,7 +269,7 @@ class SparseConcordance(ConcordanceModel):
         self.limits = limits
         self.horizon = horizon
 
-    @checks_parameters()
+    @checks_parameters
     def fit(
         self,
         X: Any,
@@ -420,7 +444,7 @@ class SparseConcordanceCV(ConcordanceModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @checks_parameters(nested=True)
+    @checks_parameters
     def fit(
         self,
         X: Any,
@@ -471,7 +495,7 @@ class SparseConcordanceCV(ConcordanceModel):
         self.hazards_ = ProportionalHazards.fit(scores, outcome.times, outcome.weight)
         slope = self.hazards_.slope
         if slope > 0:
-            self._rescale_score(slope)
+            rescale_score(self, slope)
             scores = slope * scores
             self.hazards_ = replace(self.hazards_, slope=1.0)
         self.out_of_fold_scores_ = rows.spread(scores)

@@ -41,10 +41,17 @@ class Quadratic(ABC):
         double precision.
     is_complete : bool
         Whether all of H is at hand, and so little that it is standardised at once.
+    sums_rows : bool
+        Whether H is summed over rows in memory when it is asked for: products so large
+        that several threads of BLAS are worth their while.
+    reads_again : bool
+        Whether another pass over the rows may have to gather what is asked for.
     """
 
     precision: float = float(np.finfo(np.float64).eps)
     is_complete: bool = False
+    sums_rows: bool = True
+    reads_again: bool = False
 
     @property
     @abstractmethod

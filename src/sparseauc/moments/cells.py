@@ -335,6 +335,8 @@ class ClassMoments(Moments):
     True
     """
 
+    sums_rows = False
+
     def __init__(
         self, sums: CellSums, column_index: Indices, shares: Array | None = None
     ) -> None:

@@ -237,12 +237,14 @@ class TrainingMoments(OnDemand):
     ``NotGathered``.
     """
 
+    sums_rows = False
     _ahead: Callable[[], Indices] | None = None
 
     def __init__(
         self, gathered: GatheredMoments, parts: Sequence[int], *, solver: bool = False
     ) -> None:
         self._gathered, self._solver = gathered, solver
+        self.reads_again = not gathered.is_complete
         strata, every = gathered.strata, gathered.sums
         n_cells = 2 * (1 if strata is None else len(strata))
         none = np.empty(0, np.int64)

@@ -24,6 +24,7 @@ from ..columns.base import quantiles
 from ..cross_validation import mean_over_rounds
 from ..defaults import FOLDS
 from ..errors import InputError
+from ..estimators import leading_coefs, score_rows, set_encodings
 from ..folds import Split
 from ..limits import Limits
 from ..outcome import Binary, Outcome, Times
@@ -336,13 +337,14 @@ def _with_points(
     other = copy(model)
     other.points_ = dict(points)
     scaled = {j: one.weighted(slope * np.array(one.coef)) for j, one in points.items()}
-    other._set_encodings(scaled, np.float64, -intercept)
+    leading = leading_coefs(scaled, model.n_features_in_)
+    set_encodings(other, scaled, leading, -intercept)
     return other
 
 
 def _totals(model: Any, X: Any) -> Array:
     """Score rows by a model of points: whole numbers."""
-    totals: Array = np.rint(model._score_rows(X))
+    totals: Array = np.rint(score_rows(model, X))
     return totals
 
 

@@ -58,9 +58,7 @@ class Restrictions:
 
     def without_fixed(self, lost: Indices) -> Self:
         """Leave the places and costs of some fixed columns to others."""
-        return (
-            replace(self, fixed=np.setdiff1d(self.fixed, lost)) if lost.size else self
-        )
+        return replace(self, fixed=np.setdiff1d(self.fixed, lost))
 
     def spread(self, columns: Indices) -> Self:
         """Bring limits on columns to a basis, given the column that each part of it belongs to.
@@ -90,19 +88,15 @@ class Restrictions:
 
     def families_of(self, columns: Indices) -> Indices:
         """Family of each of some columns, 0 for none."""
-        return (
-            np.zeros(columns.size, np.int64)
-            if self.families is None
-            else self.families[columns]
-        )
+        if self.families is None:
+            return np.zeros(columns.size, np.int64)
+        return self.families[columns]
 
     def signs_of(self, columns: Indices) -> Indices:
         """Sign that the coefficient of each of some columns must have, 0 for any."""
-        return (
-            np.zeros(columns.size, np.int64)
-            if self.signs is None
-            else self.signs[columns]
-        )
+        if self.signs is None:
+            return np.zeros(columns.size, np.int64)
+        return self.signs[columns]
 
     def at_budget(self, budget: float) -> Self:
         """Keep one of the budgets; infinity for none."""
@@ -122,11 +116,6 @@ class Restrictions:
         cost = self.extra_costs(self.fixed, columns)
         room = np.full(1 + family.max(initial=0), self.max_per_family)
         room[0] = columns.size
-        left = (
-            0.0
-            if self.costs is None
-            else self.largest_budget - self.cost_of(self.fixed)
-        )
         return ExchangeLimits(
             family=family,
             sign=sign,
@@ -135,7 +124,7 @@ class Restrictions:
             required=np.zeros(columns.size, np.bool_),
             cost=cost,
             room=room,
-            budget=np.array([left]),
+            budget=np.array([self.largest_budget - self.cost_of(self.fixed)]),
             absent=np.zeros(1, np.int64),
         )
 
@@ -146,21 +135,17 @@ class Restrictions:
 
     def right_signs(self, columns: Indices, coef: Array) -> bool:
         """Return whether coefficients have the signs that they must have."""
-        return self.signs is None or bool((self.signs[columns] * coef >= 0).all())
+        return bool((self.signs_of(columns) * coef >= 0).all())
 
     @property
     def largest_budget(self) -> float:
         """Largest budget, and what rounding may add to a sum of costs; infinity without budgets."""
-        return (
-            np.inf
-            if self.budgets is None
-            else float(self.budgets.max()) * (1 + _ROUNDING)
-        )
+        if self.budgets is None:
+            return np.inf
+        return float(self.budgets.max()) * (1 + _ROUNDING)
 
     def within_budget(self, d: int) -> Mask:
         """Mask of those of d columns that the largest budget pays for beside the fixed ones."""
-        if self.costs is None:
-            return np.ones(d, np.bool_)
         left = self.largest_budget - self.cost_of(self.fixed)
         within: Mask = self.extra_costs(self.fixed, np.arange(d)) <= left
         return within
@@ -194,11 +179,7 @@ class Restrictions:
 
     def count(self, columns: Indices) -> int:
         """Count some columns; a group counts as one."""
-        return (
-            columns.size
-            if self.groups is None
-            else np.unique(self.groups[columns]).size
-        )
+        return np.unique(self._units_of(columns)).size
 
     def most_columns(self, d: int) -> int:
         """Count the columns that a list can have at most."""
@@ -262,18 +243,14 @@ class Restrictions:
 
     def joins(self, support: Indices, columns: Indices) -> Mask:
         """Mask of those of some columns that families and the largest budget let join a list."""
-        allowed: Mask = np.ones(columns.size, np.bool_)
-        if self.families is not None:
-            families = self.families_of(columns)
-            taken = np.bincount(
-                self.families_of(support), minlength=families.max(initial=0) + 1
-            )
-            allowed &= (families == 0) | (taken[families] < self.max_per_family)
-        if self.costs is not None and self.largest_budget < np.inf:
-            listed = np.union1d(support, self.fixed)
-            cost = self.cost_of(listed) + self.extra_costs(listed, columns)
-            allowed &= cost <= self.largest_budget
-        return allowed
+        families = self.families_of(columns)
+        taken = np.bincount(
+            self.families_of(support), minlength=families.max(initial=0) + 1
+        )
+        listed = np.union1d(support, self.fixed)
+        cost = self.cost_of(listed) + self.extra_costs(listed, columns)
+        allowed: Mask = (families == 0) | (taken[families] < self.max_per_family)
+        return allowed & (cost <= self.largest_budget)
 
     def allowed_swaps(self, support: Indices, columns: Indices) -> Mask:
         """Mask of the exchanges of a column of a list for another, (support + 1, columns).
