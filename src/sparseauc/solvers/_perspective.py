@@ -1,24 +1,25 @@
 """A lower bound that holds for every support, whatever point it is computed at.
 
-    minimise c + 2 w·δ + wᵀPw   subject to   ‖w‖₀ ≤ k,        P positive definite
+    minimise c + 2 w·δ + wᵀPw   subject to   supp(w) a union of at most k units
 
-Take a diagonal D > 0 out of P so that Q = P − D is still positive semidefinite. A
-convex function lies above its tangents: wᵀQw ≥ 2 w·Qp − pᵀQp for every p. What remains
-is separable in w, and minimising it over any k columns gives, with t_j = (δ + Qp)_j² /
-D_j,
+with P positive definite. A unit is a column, or several that are chosen together. Take
+a diagonal D > 0, one number a unit, out of P so that Q = P − D is still positive
+semidefinite. A convex function lies above its tangents: wᵀQw ≥ 2 w·Qp − pᵀQp for every
+p. What remains is separable in the units, and minimising it over any k of them gives,
+with t_g = Σ_{j in g} (δ + Qp)_j² / D_g,
 
-    minimum ≥ B(p) = c − pᵀQp − (sum of the k largest t_j)        for every p and every
+    minimum ≥ B(p) = c − pᵀQp − (sum of the k largest t_g)        for every p and every
     such D.
 
 No convergence is needed for the bound to be true, only for it to be tight. B is
 concave, and its maximum is the minimum of the perspective relaxation
 
-    c + 2 w·δ + wᵀQw + Σ D_j w_j²/z_j,      0 ≤ z ≤ 1,  Σ z_j ≤ k,
+    c + 2 w·δ + wᵀQw + Σ D_g ‖w_g‖²/z_g,      0 ≤ z ≤ 1,  Σ z_g ≤ k,
 
-in which D, larger where z is fractional, makes a fraction of a column cost more than
-its share. It is minimised by accelerated proximal gradients; the w of each iterate
-serves as p. D is improved in turn (`_reweigh`): columns with z = 0 or 1 need less of it
-than they have, those between can use it.
+in which D, larger where z is fractional, makes a fraction of a unit cost more than its
+share. It is minimised by accelerated proximal gradients; the w of each iterate serves
+as p. D is improved in turn (`_reweigh`): units with z = 0 or 1 need less of it than
+they have, those between can use it.
 
 Rounding is allowed for: Q ⪰ 0 is proved by a Cholesky factorisation that leaves a
 margin (Rump, *Verification of positive definiteness*, BIT 46, 2006), and B is evaluated
@@ -37,8 +38,8 @@ EPS = float(np.finfo(np.float64).eps)
 # Rounds of improving D, and the share of the gap one must close for another to follow.
 _ROUNDS = 3
 _WORTHWHILE = 0.02
-# A column at z = 0 or 1 keeps this much more of D than holds it there now, as the
-# others move…
+# A unit at z = 0 or 1 keeps this much more of D than holds it there now, as the others
+# move…
 _SLACK = 1.2
 # …and never less than this share of what it has.
 _LEAST = 0.02
@@ -51,16 +52,16 @@ _HOPELESS = 0.005
 class Relaxed(NamedTuple):
     """A bound and the point that proves it.
 
-    ``bound + (k-th largest) − t_j`` holds for supports with a column j that is not
-    among the k largest terms, ``bound + t_j − (k + 1-st largest)`` for supports without
-    one that is.
+    ``bound + (k-th largest) − t_g`` holds for supports with a unit g that is not among
+    the k largest terms, ``bound + t_g − (k + 1-st largest)`` for supports without one
+    that is.
     """
 
     bound: float
-    terms: Array  # t
-    point: Array  # p
-    shares: Array  # z
-    diagonal: Array  # D
+    terms: Array  # t, of units
+    point: Array  # p, of columns
+    shares: Array  # z, of units
+    diagonal: Array  # D, of units
 
 
 @inner_kernel
@@ -110,19 +111,30 @@ def _multiply(Q, p, out):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel
-def _bounds(D, delta, constant, k, p, qp, z):  # type: ignore[no-untyped-def]
+def _add_squares(values, unit, sums):  # type: ignore[no-untyped-def]
+    """Add up the squares of the values of each unit."""
+    sums[:] = 0.0
+    for j in range(values.size):
+        sums[unit[j]] += values[j] * values[j]
+
+
+@inner_kernel
+def _bounds(unit, D, delta, constant, k, p, qp, z):  # type: ignore[no-untyped-def]
     """B at p, and the relaxation at (p, z)."""
-    m = p.size
+    m = z.size
     terms = np.empty(m)
+    squares = np.empty(m)
+    _add_squares(delta + qp, unit, terms)
+    _add_squares(p, unit, squares)
     bound = constant
     relaxed = constant
-    for j in range(m):
-        r = delta[j] + qp[j]
-        terms[j] = r * r / D[j]
+    for j in range(p.size):
         bound -= p[j] * qp[j]
         relaxed += p[j] * (2.0 * delta[j] + qp[j])
-        if z[j] > 0.0:
-            relaxed += D[j] * p[j] * p[j] / z[j]
+    for g in range(m):
+        terms[g] /= D[g]
+        if z[g] > 0.0:
+            relaxed += D[g] * squares[g] / z[g]
     for term in np.partition(terms, m - k)[m - k :]:
         bound -= term
     return bound, relaxed
@@ -130,12 +142,12 @@ def _bounds(D, delta, constant, k, p, qp, z):  # type: ignore[no-untyped-def]
 
 @kernel
 def ascend(  # type: ignore[no-untyped-def]
-    Q, D, delta, constant, k, start, target, tol, max_iterations
+    Q, unit, D, delta, constant, k, start, target, tol, max_iterations
 ):
     """Minimise the perspective relaxation; return the p with the largest B met, and its z.
 
-    Stops at ``target``, when relaxation and bound differ by ``tol`` of the bound, and
-    when what is left to gain is next to nothing of what ``target`` would take.
+    ``unit`` is that of each column. Stops at ``target``, and when relaxation and bound
+    differ by ``tol`` of the bound, or by next to nothing of what ``target`` would take.
     """
     m = start.size
     p = start.copy()
@@ -146,15 +158,16 @@ def ascend(  # type: ignore[no-untyped-def]
     q_y = np.empty(m)
     q_old = np.empty(m)
     q_new = np.empty(m)
-    slope = np.empty(m)
-    offset = np.zeros(m)
-    z = np.empty(m)
+    slope = np.empty(D.size)
+    offset = np.zeros(D.size)
+    z = np.empty(D.size)
     _multiply(Q, p, qp)
     q_old[:] = qp
     curvature = 1e-300
     for j in range(m):
         curvature = max(curvature, Q[j, j])
-        slope[j] = np.sqrt(D[j]) * abs(p[j])
+    _add_squares(p, unit, slope)
+    slope = np.sqrt(D * slope)
     _spread_shares(slope, offset, k, z)
     best = -np.inf
     best_p = p.copy()
@@ -163,7 +176,7 @@ def ascend(  # type: ignore[no-untyped-def]
     momentum = 0.0
     for iteration in range(max_iterations + 1):
         if iteration % _LOOK == 0 or iteration == max_iterations:
-            bound, relaxed = _bounds(D, delta, constant, k, p, qp, z)
+            bound, relaxed = _bounds(unit, D, delta, constant, k, p, qp, z)
             if bound > best:
                 best = bound
                 best_p[:] = p
@@ -179,16 +192,18 @@ def ascend(  # type: ignore[no-untyped-def]
         old[:] = p
         q_old[:] = qp
         while True:
-            # Proximal step: w_j = v_j z_j / (z_j + 2 s D_j), with v the gradient step
+            # Proximal step: w_g = v_g z_g / (z_g + 2 s D_g), with v the gradient step
             # of length s.
             step = 0.5 / curvature
             for j in range(m):
                 new[j] = y[j] - 2.0 * step * (delta[j] + q_y[j])
-                slope[j] = np.sqrt(step * D[j]) * abs(new[j])
-                offset[j] = 2.0 * step * D[j]
+            _add_squares(new, unit, slope)
+            for g in range(D.size):
+                slope[g] = np.sqrt(step * D[g] * slope[g])
+                offset[g] = 2.0 * step * D[g]
             _spread_shares(slope, offset, k, z)
             for j in range(m):
-                new[j] *= z[j] / (z[j] + offset[j])
+                new[j] *= z[unit[j]] / (z[unit[j]] + offset[unit[j]])
             _multiply(Q, new, q_new)
             bend = 0.0
             length = 0.0
@@ -211,22 +226,50 @@ def ascend(  # type: ignore[no-untyped-def]
     return best_p, best_z
 
 
+@inner_kernel
+def _eliminate(P, delta, first, last, end, limits, floor, below, left):  # type: ignore[no-untyped-def]
+    """Eliminate the columns of a unit from those after it; return the gain.
+
+    −1 where no more than the floor is left of one of them. ``below`` and ``left`` take
+    what is left of P and δ: up to the column ``end``, of each row what comes before its
+    limit.
+    """
+    gain = 0.0
+    for c in range(first, last):
+        pivot = P[c, c]
+        if pivot <= floor[c]:
+            return -1.0
+        row = P[c]
+        factor = delta[c] / pivot
+        gain += delta[c] * factor
+        for i in range(c + 1, end):
+            share = row[i] / pivot
+            left[i] = delta[i] - row[i] * factor
+            for h in range(i, end if i < last else limits[i]):
+                below[i, h] = P[i, h] - share * row[h]
+        P = below
+        delta = left
+    return gain
+
+
 @kernel
-def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore[no-untyped-def]
+def enumerate_supports(P, delta, sizes, floor, gain, found, best_only):  # type: ignore[no-untyped-def]
     """Write all supports that lower 2 w·δ + wᵀPw by more than ``gain``, or only the best of them.
 
-    Depth first, columns ascending: each choice is eliminated from those after it, and
-    the last one needs only the diagonal of what is left.
+    Depth first, units ascending: each choice is eliminated from those after it, and the
+    last one needs only the units' own blocks of what is left.
 
     Parameters
     ----------
     P, delta : ndarrays of shape (m, m) and (m,)
+    sizes : int64 ndarray of shape (n_units,)
+        Columns of each unit, which follow each other.
     floor : ndarray of shape (m,)
         Supports with a column of which those before it leave no more than this are left
         out.
     gain : float
     found : int64 ndarray of shape (most, k)
-        Takes the supports; the first row alone where the best is wanted.
+        Takes the units of supports; the first row alone where the best is wanted.
     best_only : bool
 
     Returns
@@ -240,64 +283,79 @@ def enumerate_supports(P, delta, floor, gain, found, best_only):  # type: ignore
     """
     m = delta.size
     k = found.shape[1]
+    ends = np.cumsum(sizes)
+    single = ends.size == m
+    own_end = np.repeat(ends, sizes)
+    last_end = np.full(m, m)
+    # What the units chosen so far leave.
     blocks = np.empty((k, m, m))
     vectors = np.empty((k, m))
     gains = np.zeros(k)
     blocks[0] = P
     vectors[0] = delta
-    chosen = np.zeros(k, np.int64)
+    chosen = np.full(k, -1)
     count = 0
     complete = True
     depth = 0
-    chosen[0] = -1
     while depth >= 0:
         chosen[depth] += 1
-        j = chosen[depth]
-        if j > m - k + depth:
+        unit = chosen[depth]
+        if unit > ends.size - k + depth:
             depth -= 1
             continue
         block = blocks[depth]
         vector = vectors[depth]
-        pivot = block[j, j]
-        if pivot <= floor[j]:
-            complete = False
-            continue
-        factor = vector[j] / pivot
-        before = gains[depth] + vector[j] * factor
-        if depth < k - 2:
-            below = blocks[depth + 1]
-            row = block[j]
-            for i in range(j + 1, m):
-                share = row[i] / pivot
-                vectors[depth + 1, i] = vector[i] - row[i] * factor
-                for h in range(i, m):
-                    below[i, h] = block[i, h] - share * row[h]
-            depth += 1
-            gains[depth] = before
-            chosen[depth] = j
-            continue
-        row = block[j]
-        alone = depth == k - 1  # alone: k = 1
-        for i in range(j if alone else j + 1, j + 1 if alone else m):
-            left = vector[i]
-            q = pivot
-            if not alone:
-                left -= row[i] * factor
-                q = block[i, i] - row[i] * row[i] / pivot
-            base = 0.0 if alone else before
-            if q <= floor[i]:
+        if single and depth == k - 2:  # as below, in a third of the time
+            pivot = block[unit, unit]
+            if pivot <= floor[unit]:
                 complete = False
-            elif (
-                left * left > (gain - base) * q
-            ):  # base + left²/q > gain, without dividing
-                if best_only:
-                    gain = base + left * left / q
-                    count = 0
-                if count == found.shape[0]:
-                    return count + 1, gain, complete
-                found[count] = chosen
-                found[count, k - 1] = i
-                count += 1
+                continue
+            row = block[unit]
+            factor = vector[unit] / pivot
+            before = gains[depth] + vector[unit] * factor
+            for i in range(unit + 1, m):
+                left = vector[i] - row[i] * factor
+                pivot_left = block[i, i] - row[i] * row[i] / pivot
+                if pivot_left <= floor[i]:
+                    complete = False
+                elif left * left > (gain - before) * pivot_left:
+                    if best_only:
+                        gain = before + left * left / pivot_left
+                        count = 0
+                    if count == found.shape[0]:
+                        return count + 1, gain, complete
+                    found[count] = chosen
+                    found[count, k - 1] = i
+                    count += 1
+            continue
+        final = depth == k - 1
+        after = depth if final else depth + 1
+        last = ends[unit]
+        more = _eliminate(
+            block,
+            vector,
+            last - sizes[unit],
+            last,
+            last if final else m,
+            own_end if depth == k - 2 else last_end,
+            floor,
+            blocks[after],
+            vectors[after],
+        )
+        if more < 0.0:
+            complete = False
+        elif not final:
+            gains[after] = gains[depth] + more
+            chosen[after] = unit
+            depth = after
+        elif gains[depth] + more > gain:
+            if best_only:
+                gain = gains[depth] + more
+                count = 0
+            if count == found.shape[0]:
+                return count + 1, gain, complete
+            found[count] = chosen
+            count += 1
     return count, gain, complete
 
 
@@ -305,6 +363,7 @@ def prove(
     rows: Array,
     at: Indices,
     coef: Array,
+    unit: Indices,
     D: Array,
     delta: Array,
     constant: float,
@@ -314,12 +373,13 @@ def prove(
 
     Every t is rounded up and B down by more than the computation can be wrong.
     """
-    unit = (at.size + 4) * EPS
+    error = (at.size + 4) * EPS
     qp = coef @ rows
     magnitude = np.abs(coef) @ np.abs(rows)
-    r = np.abs(delta + qp) + unit * (np.abs(delta) + magnitude)
-    terms: Array = r * r / D * (1.0 + 4.0 * EPS)
-    quadratic = coef @ qp[at] + 2.0 * unit * (np.abs(coef) @ magnitude[at])
+    r = np.abs(delta + qp) + error * (np.abs(delta) + magnitude)
+    terms: Array = np.bincount(unit, r * r) / D
+    terms *= 1.0 + (3.0 + np.bincount(unit).max()) * EPS
+    quadratic = coef @ qp[at] + 2.0 * error * (np.abs(coef) @ magnitude[at])
     largest = np.partition(terms, terms.size - k)[terms.size - k :].sum()
     error = (k + 8.0) * EPS * (1.0 + quadratic + largest)
     return float(constant - quadratic - largest - error), terms
@@ -336,34 +396,34 @@ def cholesky(matrix: Array) -> Array | None:
     return factor
 
 
-def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: Array) -> Array | None:
+def _reweigh(
+    P: Array, relaxed: Relaxed, unit: Indices, k: int, margin: Array
+) -> Array | None:
     """Find a D with more of it where z is fractional, proved to leave P − D ⪰ 0; None if none.
 
-    With θ the k-th largest term, a column stays at z = 0 with the share t_j/θ of its
-    D_j, and at z = 1 with the share θ/t_j. What these give up serves the others, F: P −
-    D ⪰ 0 if and only if D_F ⪯ S, the Schur complement of the columns outside F. D_F is
-    made proportional to the root of 1/(S⁻¹)_jj, the part of j that the others do not
-    explain: spread evenly, one pair of dependent columns would leave nothing to all the
-    rest.
+    With θ the k-th largest term, a unit stays at z = 0 with the share t_g/θ of its D_g,
+    and at z = 1 with the share θ/t_g. What these give up serves the others, F: P − D ⪰
+    0 if and only if D_F ⪯ S, the Schur complement of the columns outside F. D_F is made
+    proportional to the root of 1/Σ_{j in g} (S⁻¹)_jj, the part of g that the others do
+    not explain: spread evenly, one pair of dependent columns would leave nothing to all
+    the rest.
     """
     terms = relaxed.terms
     z = relaxed.shares
     D = relaxed.diagonal.copy()
     between = (z > 0) & (z < 1)
-    inside = np.flatnonzero(between)
-    outside = np.flatnonzero(~between)
-    if inside.size == 0:
+    if not between.any():
         return None
-    S = P[np.ix_(inside, inside)]
-    S.flat[:: inside.size + 1] -= margin[inside]
+    inside = np.flatnonzero(between[unit])
+    outside = np.flatnonzero(~between[unit])
+    S = shifted(P[np.ix_(inside, inside)], -margin[inside])
     if outside.size:
         level = np.partition(terms, terms.size - k)[terms.size - k]
-        ratio = terms[outside] / max(level, 1e-300)
+        ratio = terms / max(level, 1e-300)
         needed = _SLACK * np.minimum(ratio, 1.0 / np.maximum(ratio, 1e-300))
-        D[outside] *= np.clip(needed, _LEAST, 1.0)
-        rest = P[np.ix_(outside, outside)]
-        rest.flat[:: outside.size + 1] -= D[outside] + margin[outside]
-        factor = cholesky(rest)
+        D = np.where(between, D, D * np.clip(needed, _LEAST, 1.0))
+        taken = D[unit[outside]] + margin[outside]
+        factor = cholesky(shifted(P[np.ix_(outside, outside)], -taken))
         if factor is None:
             return None
         across = scipy.linalg.solve_triangular(
@@ -376,7 +436,8 @@ def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: Array) -> Array | None:
     inverse = scipy.linalg.solve_triangular(
         factor, np.eye(inside.size), lower=True, check_finite=False
     )
-    weight = np.einsum("ij,ij->j", inverse, inverse) ** -0.5
+    explained = np.einsum("ij,ij->j", inverse, inverse)
+    weight = np.bincount(unit[inside], explained, D.size)[unit[inside]] ** -0.5
     root = np.sqrt(weight)
     least = scipy.linalg.eigh(
         S / np.outer(root, root),
@@ -384,16 +445,17 @@ def _reweigh(P: Array, relaxed: Relaxed, k: int, margin: Array) -> Array | None:
         subset_by_index=[0, 0],
         check_finite=False,
     )[0]
-    D[inside] = (1.0 - 1e-6) * least * weight
+    D[unit[inside]] = (1.0 - 1e-6) * least * weight
     # The last block of a Cholesky factorisation of P − D − margin, whose first is
     # above.
-    S.flat[:: inside.size + 1] -= D[inside]
-    return D if least > 0 and cholesky(S) is not None else None
+    proved = least > 0 and cholesky(shifted(S, -D[unit[inside]])) is not None
+    return D if proved else None
 
 
 def relax(
     P: Array,
     delta: Array,
+    unit: Indices,
     constant: float,
     k: int,
     *,
@@ -404,25 +466,27 @@ def relax(
     tol: float,
     max_iterations: int,
 ) -> Relaxed:
-    """Bound c + 2 w·δ + wᵀPw from below over all w with at most k < m non-zeros.
+    """Bound c + 2 w·δ + wᵀPw from below over all w that use at most k units, which are more.
 
-    ``start`` is the first p, such as the minimiser of a similar problem, and
-    ``diagonal`` the first D, known to leave P − D ⪰ 0. Rounding may do no more to P
-    than to add or take away the diagonal ``margin``. A bound as large as ``target`` is
-    enough, and one that falls short of the relaxation's minimum by a share ``tol``;
-    each D is given ``max_iterations`` steps.
+    ``unit`` is that of each column, from 0 on. ``start`` is the first p, such as the
+    minimiser of a similar problem, and ``diagonal`` the first D, known to leave P − D ⪰
+    0. Rounding may do no more to P than to add or take away the diagonal ``margin``. A
+    bound as large as ``target`` is enough, and one that falls short of the relaxation's
+    minimum by a share ``tol``; each D is given ``max_iterations`` steps.
     """
 
     def with_diagonal(D: Array, start: Array) -> Relaxed:
-        Q = P.copy()
-        Q.flat[:: D.size + 1] -= D
-        p, z = ascend(Q, D, delta, constant, k, start, target, tol, max_iterations)
+        Q = shifted(P, -D[unit])
+        p, z = ascend(
+            Q, unit, D, delta, constant, k, start, target, tol, max_iterations
+        )
         at = np.flatnonzero(p)
-        return Relaxed(*prove(Q[at], at, p[at], D, delta, constant, k), p, z, D)
+        bound, terms = prove(Q[at], at, p[at], unit, D, delta, constant, k)
+        return Relaxed(bound, terms, p, z, D)
 
     best = with_diagonal(diagonal, start)
     for _ in range(_ROUNDS):
-        improved = _reweigh(P, best, k, margin) if best.bound < target else None
+        improved = _reweigh(P, best, unit, k, margin) if best.bound < target else None
         if improved is None:
             break
         other = with_diagonal(improved, best.point)
@@ -432,3 +496,10 @@ def relax(
         if not worthwhile:
             break
     return best
+
+
+def shifted(matrix: Array, shift: Array | float) -> Array:
+    """Copy of a matrix with ``shift`` added to its diagonal."""
+    copy = matrix.copy()
+    copy.ravel()[:: matrix.shape[0] + 1] += shift
+    return copy

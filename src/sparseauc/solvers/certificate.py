@@ -1,31 +1,32 @@
-"""Bounds on how far a support is from the best k columns, and a search that leaves nothing open.
+"""Bounds on how far a support is from the best k units, and a search that leaves nothing open.
 
-    V = minimum of F(w) + alpha‖w‖²   subject to   ‖w‖₀ ≤ k,       F(w) = 1 + 2 w·δ +
-    wᵀHw
+    V = minimum of F(w) + alpha‖w‖²   subject to   supp(w) a union of at most k units,
 
-Exchanges give a w, hence a number V cannot exceed. Here are numbers V cannot fall
-below, from the perspective relaxation (`_perspective.py` derives them), and what
-follows from them:
+    F(w) = 1 + 2 w·δ + wᵀHw
+
+A unit is a column, or a group of columns that are chosen together. Exchanges give a w,
+hence a number V cannot exceed. Here are numbers V cannot fall below, from the
+perspective relaxation (`_perspective.py` derives them), and what follows from them:
 
 *Elimination.* Columns A that every support must have are minimised out, exactly: of P =
 H + alpha I they leave a constant, a vector and the Schur complement of P_AA on the
-rest, and k − |A| for k.
+rest, and fewer units to choose.
 
 *Screening.* The point that proves a bound for all supports proves one for all supports
-with a given column, and one for all without. Where these reach the value of a known
-solution, the column is out, or in. Fewer columns leave more of P's diagonal to the
+with a given unit, and one for all without. Where these reach the value of a known
+solution, the unit is out, or in. Fewer columns leave more of P's diagonal to the
 relaxation, hence a better bound, and so on.
 
-*Branching.* What is still open is split on the column that the relaxation decides
-least; the part with the lowest bound is taken up first. Parts with few supports are
+*Branching.* What is still open is split on the unit that the relaxation decides least;
+the part with the lowest bound is taken up first. Parts with few supports are
 enumerated.
 
-*Restrictions.* The bound takes the k largest of some terms t_j off a constant. With
-costs c_j and a budget B, what k columns take off is at most
+*Restrictions.* The bound takes the k largest of some terms t_g off a constant. With
+costs c_g and a budget B, what k units take off is at most
 
-    μB + the k largest of (t_j − μ c_j)⁺        for every μ ≥ 0.
+    μB + the k largest of (t_g − μ c_g)⁺        for every μ ≥ 0.
 
-Columns that families or the budget no longer let join leave a part; the last list of a
+Units that families or the budget no longer let join leave a part; the last list of a
 part is minimised with its signs. So a search that ends has found the best feasible
 list.
 
@@ -43,15 +44,15 @@ r_j = unit·m_j·Σm, as diagonally dominant matrices are definite; and 2|w_j|·
 r_j w_j² + unit·m_j/Σm. So a few r taken from the diagonal of P, and a few units from
 the constant, turn what is computed into a bound on the exact minimum, for coefficients
 of any length. Where this leaves P indefinite, as with columns that are nearly copies of
-each other and alpha = 0, nothing is proved of the supports in question but that a mean
-of squares is not negative.
+each other and alpha = 0, nothing is proved but that a mean of squares is not negative,
+and the first unit that depends on those before it is what to branch on.
 """
 
 import heapq
 import math
 import time
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -68,8 +69,10 @@ from ._perspective import (
     enumerate_supports,
     prove,
     relax,
+    shifted,
 )
-from .exchange import Solution
+from .exchange import DEPENDENT, Solution, solve_on
+from .exchange_groups import independent
 from .restrictions import Restrictions
 from .signed import minimise_signed
 
@@ -79,13 +82,11 @@ Status = Literal["optimal", "time_limit", "too_wide", "not_proven"]
 _WHOLE = 3000
 # Numbers in rows of H that a wider problem may keep: 256 MiB.
 _ROOM = 1 << 25
-# Columns that join the point of a wide problem at a time, and how often they may.
+# Units that join the point of a wide problem at a time, and how often they may.
 _JOIN = 64
 _WIDE_ROUNDS = 30
-# Screening is repeated when it has removed this share of the columns.
-_RESCREEN = 0.1
-# Operations up to which the supports of a part are tried one by one: about 20 ms.
-_ENUMERABLE = 1e8
+# Operations up to which the supports of a part are tried one by one: about 2 ms.
+_ENUMERABLE = 1e7
 # F(0) = 1: objectives below this are compared with it rather than with each other.
 _SMALL = 1e-3
 # Share by which the bound may fall short of the relaxation's minimum, and steps to come
@@ -124,17 +125,54 @@ class Certificate(NamedTuple):
 
 
 class Node(NamedTuple):
-    """The supports that have all columns ``included`` and others from ``free`` only.
+    """The supports that have all units ``included`` and others from ``free`` only.
 
-    Columns are positions in the problem; ``relaxed`` speaks of the free ones. A node
-    without free columns is solved: its bound is its minimum, as far as rounding lets
-    that be known.
+    Units are positions in the problem; ``relaxed`` speaks of the free ones. A node
+    without it is settled: its bound is its minimum, as far as rounding lets that be
+    known.
     """
 
     bound: float
     included: Indices
     free: Indices
     relaxed: Relaxed | None
+
+
+class Units(NamedTuple):
+    """Units of columns, one after the other.
+
+    Attributes
+    ----------
+    numbers : ndarray of int
+        Number of each unit among the restrictions.
+    sizes : ndarray of int
+        Columns of each unit.
+    columns : ndarray of int
+        Those of the first unit, those of the second, and so on.
+    """
+
+    numbers: Indices
+    sizes: Indices
+    columns: Indices
+
+    @classmethod
+    def of(cls, labels: Indices, usable: Mask) -> Self:
+        """Bring the usable columns together, given the unit of each column."""
+        columns = np.flatnonzero(usable)
+        columns = columns[np.argsort(labels[columns], kind="stable")]
+        return cls(*np.unique(labels[columns], return_counts=True), columns)
+
+    def places(self, units: Indices) -> Indices:
+        """Places of the columns of some units among all columns."""
+        sizes = self.sizes[units]
+        ends = np.cumsum(sizes)
+        first = np.cumsum(self.sizes)[units] - ends
+        return np.arange(sizes.sum()) + np.repeat(first, sizes)
+
+    def take(self, units: Indices) -> Self:
+        """Keep some units, in this order."""
+        columns = self.columns[self.places(units)]
+        return type(self)(self.numbers[units], self.sizes[units], columns)
 
 
 class _Rounding:
@@ -155,10 +193,6 @@ class _Rounding:
         self.reserve: Array = self.unit * self.magnitude * self.magnitude.sum()
         self.ridge: Array = alpha * (1.0 - 2.0 * self.unit * data**2)
 
-    def of_objective(self, coef: Array, at: Indices) -> float:
-        """Bound the error of the objective computed at some coefficients."""
-        return self.unit * float(1.0 + np.abs(coef) @ self.magnitude[at]) ** 2
-
 
 class _Candidate(NamedTuple):
     """A solution, with numbers its exact objective lies between."""
@@ -167,63 +201,73 @@ class _Candidate(NamedTuple):
     low: float
     high: float
 
+    @classmethod
+    def of(cls, gram: StandardisedGram, solution: Solution, alpha: float) -> Self:
+        """Bound the error of the objective of a solution."""
+        support, coef, _ = solution
+        H = gram.block(support, support)
+        value = 1.0 + float(2 * gram.delta[support] @ coef + coef @ H @ coef)
+        value += alpha * float(coef @ coef)
+        rounding = _Rounding(gram, alpha, support, support.size)
+        length = 1.0 + float(np.abs(coef) @ rounding.magnitude)
+        error = rounding.unit * length**2
+        return cls(solution, value - error, value + error)
+
 
 class Problem:
-    """H + ridge on the columns in question, less what rounding may have done to it."""
+    """H + ridge on the units in question, less what rounding may have done to it."""
 
     def __init__(
         self,
         gram: StandardisedGram,
-        columns: Indices,
+        units: Units,
         k: int,
         alpha: float,
         restrictions: Restrictions,
     ) -> None:
-        self.columns = columns
+        self.units = units
         self.restrictions = restrictions
         self.k = k
         self.alpha = alpha
-        self.delta = gram.delta[columns]
-        H = gram.block(columns, columns)
+        self.delta = gram.delta[units.columns]
+        H = gram.block(units.columns, units.columns)
         self.H = (H + H.T) / 2
-        self.rounding = _Rounding(gram, alpha, columns, columns.size)
-        reserve = self.rounding.reserve
+        rounding = _Rounding(gram, alpha, units.columns, units.columns.size)
+        self.reserve = rounding.reserve
         # For H, for δ, and for both again when columns are eliminated.
-        self.P = shifted(self.H, self.rounding.ridge - 4 * reserve)
-        self.constant = 1.0 - 3 * self.rounding.unit
-        # For an elimination, and a Cholesky factorisation after it.
-        self.margin = 2 * reserve
+        self.P = shifted(self.H, rounding.ridge - 4 * self.reserve)
+        self.constant = 1.0 - 3 * rounding.unit
         # H with one reserve is positive semidefinite, as H itself is in exact
         # arithmetic.
-        self.diagonal = self.rounding.ridge - 6 * reserve
-        self.definite = bool((self.diagonal > 0).all())
-        self.lifted = self.P
+        diagonal = rounding.ridge - 6 * self.reserve
+        self.definite = bool((diagonal > 0).all())
         if not self.definite:
-            self.diagonal = reserve
-            self.definite = self.is_definite(np.arange(columns.size))
-            lift = reserve
-            while cholesky(shifted(self.lifted, -3 * reserve)) is None:
-                lift = 10 * lift
-                self.lifted = shifted(self.P, lift)
+            diagonal = self.reserve
+            self.definite = self.first_dependent(np.arange(units.numbers.size)) is None
+        self.diagonal: Array = _least(diagonal, units.sizes)
 
-    def is_definite(self, columns: Indices) -> bool:
-        """Tell whether P on some columns is proved to be positive definite, with room to spare."""
-        block = self.P[np.ix_(columns, columns)]
-        return cholesky(shifted(block, -3 * self.rounding.reserve[columns])) is not None
+    def first_dependent(self, units: Indices) -> int | None:
+        """Place of the first of some units on which, with those before it, P may be indefinite.
 
-    def eliminate(
-        self, P: Array, included: Indices, free: Indices
-    ) -> tuple[Array, Array, float]:
-        """P, δ and the constant of the problem on the free columns; −∞ if P is not definite."""
-        delta = self.delta[free]
+        None if P is proved to be positive definite on all of them, with room to spare.
+        """
+        places = self.units.places(units)
+        block = shifted(self.P[np.ix_(places, places)], -3 * self.reserve[places])
+        _, failed = scipy.linalg.lapack.dpotrf(block, lower=1)
+        ends = np.cumsum(self.units.sizes[units])
+        return int(np.searchsorted(ends, failed)) if failed else None
+
+    def eliminate(self, included: Indices, free: Indices) -> tuple[Array, Array, float]:
+        """P, δ and the constant of the problem on the free units; −∞ if P is not definite."""
+        first = self.units.places(included)
+        rest = self.units.places(free)
+        delta = self.delta[rest]
         constant = self.constant
-        reduced = P[np.ix_(free, free)]
-        if included.size:
-            halves = _halves(
-                P[np.ix_(included, included)],
-                P[np.ix_(included, free)],
-                self.delta[included],
-            )
+        reduced = self.P[np.ix_(rest, rest)]
+        if first.size:
+            block = self.P[np.ix_(first, first)]
+            across = self.P[np.ix_(first, rest)]
+            halves = _halves(block, across, self.delta[first])
             if halves is None:
                 return reduced, delta, -np.inf
             half, centre = halves
@@ -232,90 +276,84 @@ class Problem:
             constant -= float(centre @ centre)
         return reduced, delta, constant
 
-    def _diagonal_of(
-        self, included: Indices, free: Indices, D: Array
-    ) -> tuple[bool, Array]:
-        """Tell whether P is definite on some columns; find a D with P − D ⪰ 0 on the free ones."""
-        if self.definite:
-            return True, D
-        return self.is_definite(np.concatenate([included, free])), self.diagonal[free]
-
     def tighten(
         self,
         included: Indices,
         free: Indices,
-        start: Array | None,
+        start: Array,
         D: Array,
         cutoff: float,
     ) -> Node:
         """Bound a part of the problem, and shrink it to what can be below ``cutoff``.
 
-        Where P is not definite on the columns of the part, a relaxation with more ridge
-        shows where to split it, and proves nothing.
-
-        ``start`` is near the relaxation's minimiser, by default that over all free
-        columns. ``D`` leaves P − D ⪰ 0, as every D does that did so for a part
-        containing this one.
+        ``start`` is near the relaxation's minimiser, on the columns of the free units.
+        ``D`` leaves P − D ⪰ 0 where P is definite, as every D does that did so for a
+        part containing this one.
         """
         bound = 0.0  # a mean of squares
-        definite, D = self._diagonal_of(included, free, D)
+        sizes = self.units.sizes
         while True:
-            chosen = self.columns[included]
+            chosen = self.units.numbers[included]
             if not self.restrictions.allows(chosen):
                 return Node(np.inf, included, free[:0], None)
-            fits = self.restrictions.joins(chosen, self.columns[free])
-            free = free[fits]
+            fits = self.restrictions.joins(chosen, self.units.numbers[free])
+            start = start[np.repeat(fits, sizes[free])]
             D = D[fits]
-            start = None if start is None else start[fits]
-            most, costs, budget = self.restrictions.room(chosen, self.columns[free])
+            free = free[fits]
+            room = self.restrictions.room(chosen, self.units.numbers[free])
+            most, costs, budget = room
             k = min(self.k - included.size, most)
             if k == 0 or free.size <= k:
                 support = np.concatenate([included, free if k else free[:0]])
                 return Node(max(bound, self.settle(support)), support, free[:0], None)
-            P, delta, constant = self.eliminate(
-                self.P if definite else self.lifted, included, free
-            )
+            if self.is_enumerable(free, k):
+                least, support = self.enumerate(included, free, k)
+                return Node(max(bound, least), support, free[:0], None)
+            if not self.definite:
+                dependent = self.first_dependent(np.concatenate([included, free]))
+                if dependent is not None:
+                    return self._undecided(included, free, dependent, D)
+            P, delta, constant = self.eliminate(included, free)
             relaxed = relax(
                 P,
                 delta,
+                np.repeat(np.arange(free.size), sizes[free]),
                 constant,
                 k,
-                start=_minimiser(P, delta) if start is None else start,
+                start=start,
                 diagonal=D,
-                margin=self.margin[free],
+                # For an elimination, and a Cholesky factorisation after it.
+                margin=2 * self.reserve[self.units.places(free)],
                 target=cutoff,
                 tol=_TOL,
                 max_iterations=_MAX_ITERATIONS,
             )
-            if definite:
-                saved = np.partition(relaxed.terms, free.size - k)[
-                    free.size - k :
-                ].sum()
-                saved -= _most_for(budget, relaxed.terms, costs, k)
-                bound = max(bound, relaxed.bound + max(saved - EPS * free.size, 0.0))
-            supports = math.comb(free.size, k - 1) * free.size * k
-            if (
-                bound < cutoff
-                and supports <= _ENUMERABLE
-                and self.restrictions.none_bind
-            ):
-                least, support = self.enumerate(included, free, k)
-                return Node(max(bound, least), support, free[:0], None)
-            if not definite:
-                return Node(bound, included, free, relaxed)
+            dearer = _unaffordable(relaxed.terms, costs, budget, k)
+            bound = max(bound, relaxed.bound + dearer)
             join, stay = _screen(relaxed.bound, relaxed.terms, k, cutoff)
             if bound >= cutoff or (stay.all() and not join.any()):
                 return Node(bound, included, free, relaxed)
-            before = free.size
+            start = relaxed.point[np.repeat(stay, sizes[free])]
+            D = relaxed.diagonal[stay]
             included = np.concatenate([included, free[join]])
             free = free[stay]
-            start = relaxed.point[stay]
-            D = relaxed.diagonal[stay]
-            if (
-                before - free.size < _RESCREEN * before
-                and included.size < self.k < free.size
-            ):
-                return Node(bound, included, free, _restrict(relaxed, stay))
+
+    def _undecided(
+        self, included: Indices, free: Indices, dependent: int, D: Array
+    ) -> Node:
+        """Node of a part of which nothing is proved, to be split on the dependent unit."""
+        if dependent < included.size:
+            return Node(0.0, included, free[:0], None)
+        shares = np.zeros(free.size)
+        shares[dependent - included.size] = 0.5
+        point = np.zeros(self.units.sizes[free].sum())
+        return Node(0.0, included, free, Relaxed(0.0, shares, point, shares, D))
+
+    def is_enumerable(self, free: Indices, k: int) -> bool:
+        """Tell whether all supports of a part can be tried."""
+        width = self.units.sizes[free].mean()
+        operations = math.comb(free.size, k - 1) * free.size * k * width**3
+        return bool(operations <= _ENUMERABLE) and self.restrictions.none_bind
 
     def settle(self, support: Indices) -> float:
         """Bound a part of one support."""
@@ -325,73 +363,58 @@ class Problem:
         self, included: Indices, free: Indices, k: int
     ) -> tuple[float, Indices]:
         """Try all supports of a part: a bound, 0 where P is not definite on one, and the best."""
-        P, delta, constant = self.eliminate(self.P, included, free)
+        P, delta, constant = self.eliminate(included, free)
         best = np.arange(k)[None]
         _, gain, definite = enumerate_supports(
-            P, delta, np.zeros(free.size), -1.0, best, True
+            P, delta, self.units.sizes[free], np.zeros(delta.size), -1.0, best, True
         )
-        return constant - gain if definite else 0.0, np.concatenate(
-            [included, free[best[0]]]
-        )
+        least = constant - gain if definite else 0.0
+        return least, np.concatenate([included, free[best[0]]])
 
     def split(self, node: Node, cutoff: float) -> list[Node]:
-        """Divide a part on the column that its relaxation decides least, and bound both parts."""
-        included = node.included
-        free = node.free
-        relaxed = node.relaxed
+        """Divide a part on the unit that its relaxation decides least, and bound both parts."""
+        _, included, free, relaxed = node
         assert relaxed is not None
-        column = int(np.argmax(relaxed.shares * (1.0 - relaxed.shares)))
-        rest = np.arange(free.size) != column
-        start = relaxed.point[rest]
+        unit = int(np.argmax(relaxed.shares * (1.0 - relaxed.shares)))
+        rest = np.arange(free.size) != unit
+        start = relaxed.point[np.repeat(rest, self.units.sizes[free])]
         D = relaxed.diagonal[rest]
         parts = [
             self.tighten(part, free[rest], start, D, cutoff)
-            for part in (np.append(included, free[column]), included)
+            for part in (np.append(included, free[unit]), included)
         ]
         return [part._replace(bound=max(part.bound, node.bound)) for part in parts]
 
     def minimum(self, support: Indices) -> float:
         """Bound the objective on a support, with coefficients of the right signs."""
-        signs = self.restrictions.signs_of(self.columns[support])
+        signs = self.restrictions.signs_of(self.units.numbers[support])
         if not signs.any():
-            return self.eliminate(self.P, support, support[:0])[2]
-        block = self.P[np.ix_(support, support)]
-        explained = minimise_signed(
-            block, self.delta[support], signs, np.zeros(support.size)
-        )[1]
+            return self.eliminate(support, support[:0])[2]
+        block = self.P[np.ix_(support, support)]  # of single columns, as signs are
+        floor = np.zeros(support.size)
+        explained = minimise_signed(block, self.delta[support], signs, floor)[1]
         return -np.inf if explained == -np.inf else self.constant - float(explained)
 
-    def solve(self, support: Indices) -> _Candidate | None:
+    def solve(self, support: Indices) -> Solution | None:
         """Minimise on a support; None if it is infeasible."""
-        signs = self.restrictions.signs_of(self.columns[support])
+        signs = self.restrictions.signs_of(self.units.numbers[support])
         if signs.any():
             block = shifted(self.H[np.ix_(support, support)], self.alpha)
-            coef = minimise_signed(
-                block, self.delta[support], signs, np.zeros(support.size)
-            )[0]
+            floor = np.zeros(support.size)
+            coef = minimise_signed(block, self.delta[support], signs, floor)[0]
             support = support[coef != 0.0]
-        if not self.restrictions.allows(self.columns[support]):
+        if not self.restrictions.allows(self.units.numbers[support]):
             return None
-        block = self.H[np.ix_(support, support)]
-        delta = self.delta[support]
-        coef = np.zeros(support.size)
-        for matrix in (
-            shifted(block, self.alpha),
-            self.lifted[np.ix_(support, support)],
-        ):
-            if support.size and cholesky(matrix.copy()) is not None:
-                coef = _minimiser(matrix, delta)
-                break
-        if not self.restrictions.right_signs(self.columns[support], coef):
-            return None  # by rounding
-        order = np.argsort(self.columns[support])
-        error = self.rounding.of_objective(coef, support)
-        value = _objective(block, delta, self.alpha, coef)
-        return _Candidate(
-            Solution(self.columns[support][order], coef[order], value),
-            value - error,
-            value + error,
-        )
+        places = self.units.places(support)
+        places = places[np.argsort(self.units.columns[places])]
+        block = self.H[np.ix_(places, places)]
+        kept = independent(shifted(block, self.alpha), DEPENDENT)
+        columns = self.units.columns[places[kept]]
+        block = block[np.ix_(kept, kept)]
+        found = solve_on(block, self.delta[places[kept]], columns, self.alpha)
+        # Rounding may turn a sign.
+        right = self.restrictions.right_signs(found.support, found.coef)
+        return found if right else None
 
 
 def certify(
@@ -403,7 +426,7 @@ def certify(
     restrictions: Restrictions | None = None,
     time_limit: float = 10.0,
 ) -> Certificate:
-    """Minimise F(w) + alpha‖w‖² over all supports of k columns, as far as time allows, with proof.
+    """Minimise F(w) + alpha‖w‖² over all supports of k units, as far as time allows, with proof.
 
     Parameters
     ----------
@@ -411,38 +434,39 @@ def certify(
     solution : Solution
         The best one known, as from ``exchange_path`` with the same arguments.
     k : int
-        Number of columns, those fixed among them.
+        Number of units, those fixed among them.
     alpha : float, default=0.0
         Ridge, on the standardised scale.
     restrictions : Restrictions, optional
-        Without groups.
+        Groups are units; without groups columns are.
     time_limit : float, default=10.0
         Seconds after which no further part of the problem is taken up. The whole
         problem is bounded once however short it is.
     """
     end = time.monotonic() + time_limit
-    best = _candidate(gram, solution, alpha)
+    best = _Candidate.of(gram, solution, alpha)
 
     def cutoff() -> float:
         return best.high - _GAP_TOL * max(best.high, _SMALL)
 
-    def better(other: _Candidate | None) -> _Candidate:
+    def better(found: Solution | None) -> _Candidate:
+        if found is None or not found.objective < best.high:
+            return best
         # Surely better: rounding must not make the model worse.
-        return best if other is None or not other.high < best.low else other
+        other = _Candidate.of(gram, found, alpha)
+        return other if other.high < best.low else best
 
     def proved(bound: float, nodes: int, otherwise: Status) -> Certificate:
         if bound >= cutoff():
             return Certificate(best.solution, max(0.0, cutoff()), 0.0, "optimal", nodes)
-        objective = _candidate(gram, best.solution, alpha).high
         bound = max(0.0, bound)
-        gap = (objective - bound) / max(objective, _SMALL)
+        gap = (best.high - bound) / max(best.high, _SMALL)
         return Certificate(best.solution, bound, gap, otherwise, nodes)
 
     problem, node = bound_all(gram, k, alpha, restrictions or Restrictions(), cutoff())
     if problem is None:
-        return proved(
-            node.bound, 1, "not_proven" if node.free.size <= _WHOLE else "too_wide"
-        )
+        wide = node.free.size > _WHOLE
+        return proved(node.bound, 1, "too_wide" if wide else "not_proven")
     nodes = 1
     solved = np.inf
     # Entries are told apart by number: nodes of equal bound come in the order they were
@@ -456,15 +480,13 @@ def certify(
         and (time.monotonic() < end or heap[0][2].relaxed is None)
     ):
         bound, _, node = heapq.heappop(heap)
-        included = node.included
-        free = node.free
-        relaxed = node.relaxed
-        if relaxed is None:
+        if node.relaxed is None:
             solved = min(solved, bound)
-            best = better(problem.solve(included))
+            best = better(problem.solve(node.included))
             continue
-        largest = np.argsort(-relaxed.shares, kind="stable")[: k - included.size]
-        best = better(problem.solve(np.concatenate([included, free[largest]])))
+        largest = np.argsort(-node.relaxed.shares, kind="stable")
+        largest = node.free[largest[: problem.k - node.included.size]]
+        best = better(problem.solve(np.concatenate([node.included, largest])))
         for child in problem.split(node, cutoff()):
             nodes += 1
             if child.bound < cutoff():
@@ -483,52 +505,58 @@ def bound_all(
     cutoff: float,
     make: Callable[..., Problem] = Problem,
 ) -> tuple[Problem | None, Node]:
-    """Bound the whole problem: no support of k columns that is below ``cutoff`` has less.
+    """Bound the whole problem: no support of k units that is below ``cutoff`` has less.
 
     Up to 3000 columns H is formed whole. Beyond, the bound comes from the rows of H on
     the columns where the relaxation is not zero; where the cutoff screens out enough
-    columns, the rest is treated as a smaller problem. Without a ridge the bound of so
+    units, the rest is treated as a smaller problem. Without a ridge the bound of so
     wide a problem is 0. There is no problem to go on with where too many columns are
     left to form H, or no need to.
     """
-    included = restrictions.fixed
-    both = np.intersect1d(included, restrictions.excluded)
+    d = gram.n_features
+    labels = np.arange(d) if restrictions.groups is None else restrictions.groups
+    restrictions = restrictions.of_units()
+    fixed = restrictions.fixed
+    both = np.intersect1d(fixed, restrictions.excluded)
     if both.size:
         raise InputError(f"column {both[0]} is both fixed and excluded")
-    if k < included.size:
-        raise InputError(f"k={k} is less than the {included.size} columns fixed")
-    over_budget = np.flatnonzero(~restrictions.within_budget(gram.n_features))
-    barred = np.union1d(restrictions.excluded, np.setdiff1d(over_budget, included))
-    k = max(included.size, min(k, restrictions.most_columns(gram.n_features)))
+    if k < fixed.size:
+        raise InputError(f"k={k} is less than the {fixed.size} columns fixed")
+    n_units = int(labels.max(initial=-1)) + 1
+    affordable = restrictions.within_budget(n_units)
+    affordable[fixed] = True
+    barred = np.union1d(restrictions.excluded, np.flatnonzero(~affordable))
+    k = max(fixed.size, min(k, restrictions.most_columns(n_units)))
     # A column without variance explains nothing, takes no place and would leave no
     # diagonal to take out of H. One whose variance is as small as rounding might
     # explain something.
-    usable = gram.diagonal > 0
-    unknown = gram.quadratic.varies & ~usable
-    unknown[barred] = False
-    if unknown.any():
-        return None, Node(0.0, included[:0], included[:0], None)
-    included = included[usable[included]]
-    usable[included] = usable[barred] = False
-    free = np.flatnonzero(usable)
+    usable = (gram.diagonal > 0) & ~np.isin(labels, barred)
+    unknown = gram.quadratic.varies & ~usable & ~np.isin(labels, barred)
+    units = Units.of(labels, usable)
+    on_all = np.isin(units.numbers, fixed)
+    included = np.flatnonzero(on_all)
+    free = np.flatnonzero(~on_all)
     bound = 0.0  # a mean of squares
-    if (
-        included.size + free.size > _WHOLE
-        and included.size < k < free.size
-        and alpha > 0
-    ):
-        bound, included, free = _screen_wide(gram, included, free, k, alpha, cutoff)
-    columns = np.concatenate([included, free])
-    first, others = np.split(np.arange(columns.size), [included.size])
-    if columns.size > _WHOLE or bound >= cutoff:
+    if unknown.any():
+        return None, Node(bound, included, free[:0], None)
+    too_wide = units.columns.size > _WHOLE
+    if too_wide and included.size < k < free.size and alpha > 0:
+        bound, included, free = _screen_wide(
+            gram, units, included, free, k, alpha, cutoff
+        )
+    units = units.take(np.concatenate([included, free]))
+    first, others = np.split(np.arange(units.numbers.size), [included.size])
+    if units.columns.size > _WHOLE or bound >= cutoff:
         return None, Node(bound, first, others, None)
-    problem = make(gram, columns, k, alpha, restrictions)
-    node = problem.tighten(first, others, None, problem.diagonal[others], cutoff)
+    problem = make(gram, units, k, alpha, restrictions)
+    start = np.zeros(units.sizes[others].sum())
+    node = problem.tighten(first, others, start, problem.diagonal[others], cutoff)
     return problem, node._replace(bound=max(node.bound, bound))
 
 
 def _screen_wide(
     gram: StandardisedGram,
+    units: Units,
     included: Indices,
     free: Indices,
     k: int,
@@ -537,59 +565,58 @@ def _screen_wide(
 ) -> tuple[float, Indices, Indices]:
     """Bound and screen without forming H: the bound at p needs the rows where p is not zero.
 
-    The relaxation is solved on a few columns; those outside whose terms are too large
-    for z = 0 join. H ⪰ 0 as a sum of squares, and a share of the ridge makes up for
+    The relaxation is solved on a few units; those outside whose terms are too large for
+    z = 0 join. H ⪰ 0 as a sum of squares, and a share of the ridge makes up for
     rounding in it.
     """
-    rounding = _Rounding(
-        gram, alpha, np.concatenate([included, free]), included.size + _JOIN
-    )
-    reserve = rounding.reserve[included.size :]
-    ridge = rounding.ridge[included.size :]
-    D = ridge - 6 * reserve
+    first = units.columns[units.places(included)]
+    candidates = units.take(free)
+    rest, sizes = candidates.columns, candidates.sizes
+    rounding = _Rounding(gram, alpha, np.concatenate([first, rest]), first.size + _JOIN)
+    kept, ridge = np.split(rounding.ridge - 4 * rounding.reserve, [first.size])
+    D = _least(ridge - 2 * rounding.reserve[first.size :], sizes)
     if not (D > 0).all():
         return 0.0, included, free
+    unit = np.repeat(np.arange(free.size), sizes)
     k -= included.size
     constant = 1.0 - 3 * rounding.unit
-    delta = gram.delta[free]
-    half = np.zeros((0, free.size))
-    if included.size:
-        kept = (rounding.ridge - 4 * rounding.reserve)[: included.size]
-        halves = _halves(
-            shifted(gram.block(included, included), kept),
-            gram.block(included, free),
-            gram.delta[included],
-        )
+    delta = gram.delta[rest]
+    half = np.zeros((0, rest.size))
+    if first.size:
+        block = shifted(gram.block(first, first), kept)
+        halves = _halves(block, gram.block(first, rest), gram.delta[first])
         if halves is None:
             return 0.0, included, free
         half, centre = halves
         delta = delta - centre @ half
         constant -= float(centre @ centre)
     active = np.empty(0, np.int64)
-    joining = np.argsort(-np.abs(delta), kind="stable")[: max(_JOIN, 2 * k)]
-    rows = np.empty((0, free.size))
+    joining = np.argsort(-np.bincount(unit, delta**2), kind="stable")
+    joining = joining[: max(_JOIN, 2 * k)]
+    rows = np.empty((0, rest.size))
     point = np.empty(0)
     bound = -np.inf
     terms = np.zeros(free.size)
     for _ in range(_WIDE_ROUNDS):
-        new = gram.block(free[joining], free) - half[:, joining].T @ half
-        new[np.arange(joining.size), joining] += 2 * reserve[joining]
-        rows = np.vstack([rows, new])
+        new = candidates.places(joining)
+        more = gram.block(rest[new], rest) - half[:, new].T @ half
+        more[np.arange(new.size), new] += (ridge - D[unit])[new]
+        rows = np.vstack([rows, more])
         active = np.concatenate([active, joining])
-        point = np.concatenate([point, np.zeros(joining.size)])
-        Q = np.ascontiguousarray(rows[:, active])
+        at = candidates.places(active)
         point, _ = ascend(
-            (Q + Q.T) / 2,
+            (rows[:, at] + rows[:, at].T) / 2,
+            np.repeat(np.arange(active.size), sizes[active]),
             D[active],
-            delta[active],
+            delta[at],
             constant,
             k,
-            point,
+            np.concatenate([point, np.zeros(new.size)]),
             cutoff,
             _TOL,
             _MAX_ITERATIONS,
         )
-        found, at_point = prove(rows, active, point, D, delta, constant, k)
+        found, at_point = prove(rows, at, point, unit, D, delta, constant, k)
         if found > bound:
             bound = found
             terms = at_point
@@ -598,36 +625,35 @@ def _screen_wide(
         excess[active] = 0.0
         joining = np.argsort(-excess, kind="stable")[:_JOIN]
         joining = joining[excess[joining] > 0]
-        full = (active.size + joining.size) * free.size > _ROOM
+        full = (at.size + sizes[joining].sum()) * rest.size > _ROOM
         if joining.size == 0 or full or bound >= cutoff:
             break
     join, stay = _screen(bound, terms, k, cutoff)
     return max(bound, 0.0), np.concatenate([included, free[join]]), free[stay]
 
 
-def _restrict(relaxed: Relaxed, stay: Mask) -> Relaxed:
-    """The relaxation, of the columns that stay."""
-    return Relaxed(relaxed.bound, *(part[stay] for part in relaxed[1:]))
+def _least(values: Array, sizes: Indices) -> Array:
+    """Least value of each unit, given those of its columns."""
+    least: Array = np.minimum.reduceat(values, np.cumsum(sizes) - sizes)
+    return least
 
 
-def _most_for(budget: float, terms: Array, costs: Array, k: int) -> float:
-    """Bound the sum of the terms of any k columns within the budget."""
+def _unaffordable(terms: Array, costs: Array, budget: float, k: int) -> float:
+    """Bound by how much the k largest terms exceed those of any k units within the budget."""
+    if not costs.any():
+        return 0.0
 
     def at_price(mu: float) -> float:
-        net = np.maximum(terms - mu * costs, 0.0)
-        return mu * budget + float(
-            np.partition(net, net.size - k)[net.size - k :].sum()
-        )
+        net = np.sort(np.maximum(terms - mu * costs, 0.0))
+        return mu * budget + float(net[net.size - k :].sum())
 
-    if not costs.any():
-        return float(np.partition(terms, terms.size - k)[terms.size - k :].sum())
     high = float(np.max(terms[costs > 0] / costs[costs > 0]))
     best = minimize_scalar(at_price, bounds=(0.0, high), method="bounded")
-    return min(at_price(0.0), float(best.fun))
+    return max(0.0, at_price(0.0) - float(best.fun) - EPS * terms.size)
 
 
 def _screen(bound: float, terms: Array, k: int, cutoff: float) -> tuple[Mask, Mask]:
-    """Columns that any support below ``cutoff`` has, and those on which it is open."""
+    """Units that any support below ``cutoff`` has, and those on which it is open."""
     last_in, first_out = -np.partition(-terms, [k - 1, k])[[k - 1, k]]
     join = bound + terms - first_out >= cutoff
     leave = bound + last_in - terms >= cutoff
@@ -642,32 +668,3 @@ def _halves(block: Array, across: Array, delta: Array) -> tuple[Array, Array] | 
     both = np.column_stack([across, delta])
     solved = scipy.linalg.solve_triangular(factor, both, lower=True, check_finite=False)
     return solved[:, :-1], solved[:, -1]
-
-
-def _minimiser(P: Array, delta: Array) -> Array:
-    """Minimiser of 2 w·δ + wᵀPw."""
-    factor = scipy.linalg.cho_factor(P, lower=True, check_finite=False)
-    w: Array = -scipy.linalg.cho_solve(factor, delta, check_finite=False)
-    return w
-
-
-def _objective(H: Array, delta: Array, alpha: float, coef: Array) -> float:
-    """F(w) + alpha‖w‖² for a w of any kind."""
-    return 1.0 + float(2 * delta @ coef + coef @ H @ coef + alpha * coef @ coef)
-
-
-def _candidate(gram: StandardisedGram, solution: Solution, alpha: float) -> _Candidate:
-    """A solution with what its objective is for certain."""
-    support, coef, _ = solution
-    rounding = _Rounding(gram, alpha, support, support.size)
-    error = rounding.of_objective(coef, np.arange(support.size))
-    H = gram.block(support, support)
-    value = _objective(H, gram.delta[support], alpha, coef)
-    return _Candidate(solution, value - error, value + error)
-
-
-def shifted(matrix: Array, shift: Array | float) -> Array:
-    """Copy of a matrix with ``shift`` added to its diagonal."""
-    copy = matrix.copy()
-    copy.flat[:: matrix.shape[0] + 1] += shift
-    return copy

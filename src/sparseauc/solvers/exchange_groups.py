@@ -8,8 +8,6 @@ The units of the search are groups; columns that depend on others take no part.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.linalg
 
@@ -56,12 +54,7 @@ class Groups:
         self.order = np.argsort(labels, kind="stable")
         self.sizes = np.bincount(labels)
         self.starts = _offsets(self.sizes)
-        self.restrictions = replace(
-            restrictions,
-            groups=None,
-            fixed=np.unique(labels[restrictions.fixed]),
-            excluded=np.unique(labels[restrictions.excluded]),
-        )
+        self.restrictions = restrictions.of_units()
         self.block_starts = _offsets(self.sizes**2)
         self.blocks = np.zeros(self.block_starts[-1])
         missing: NotGathered | None = None

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..moments.base import StandardisedGram
 from ..utils.types import Indices
-from ._perspective import enumerate_supports
-from .certificate import Problem, bound_all, shifted
+from ._perspective import enumerate_supports, shifted
+from .certificate import Problem, bound_all
 from .exchange import dependence_tolerance
 from .exchange_groups import independent
 from .restrictions import Restrictions
@@ -25,7 +25,7 @@ _PER_SQUARE = 1000
 
 
 class _Collection(Problem):
-    """Takes down all supports of k columns below a cutoff, where a certificate keeps the best."""
+    """Takes down all supports of k units below a cutoff, where a certificate keeps the best."""
 
     def __init__(
         self,
@@ -44,8 +44,14 @@ class _Collection(Problem):
         self.supports: list[Indices] = []
         self._overflow = False
         # Where rounding is that large, what is not definite need not depend on other
-        # columns.
-        self.certain = bool((4 * self.k * self.rounding.reserve <= self._floor).all())
+        # columns; and a unit whose own columns depend on each other is as good as a
+        # smaller one.
+        n_columns = np.sort(self.units.sizes)[-self.k :].sum()
+        self.certain = bool((4 * n_columns * self.reserve <= self._floor).all())
+        self.certain &= all(
+            self._is_independent(np.array([unit]))
+            for unit in np.flatnonzero(self.units.sizes > 1)
+        )
 
     @property
     def is_full(self) -> bool:
@@ -62,13 +68,15 @@ class _Collection(Problem):
         self, included: Indices, free: Indices, k: int
     ) -> tuple[float, Indices]:
         """Keep all supports of a part that are below the cutoff."""
-        P, delta, constant = self.eliminate(self.P, included, free)
+        P, delta, constant = self.eliminate(included, free)
         if constant > -np.inf and included.size + k == self.k:
             found = np.empty((self._most + 1, k), np.int64)
+            floor = self._floor[self.units.places(free)]
             gain = constant - self._cutoff
-            self.operations -= math.comb(free.size, k) * k
+            width = delta.size / free.size
+            self.operations -= math.comb(free.size, k) * k * width**3
             count, _, _ = enumerate_supports(
-                P, delta, self._floor[free], gain, found, False
+                P, delta, self.units.sizes[free], floor, gain, found, False
             )
             self._overflow |= count > len(found)
             for row in found[:count]:
@@ -77,13 +85,14 @@ class _Collection(Problem):
 
     def _keep(self, support: Indices) -> None:
         """Keep a support unless its columns depend on each other."""
-        support = np.sort(support)
-        P = shifted(self.H[np.ix_(support, support)], self.alpha)
-        columns = np.sort(self.columns[support])
-        if independent(P, self._tolerance).size == self.k and self.restrictions.allows(
-            columns
-        ):
-            self.supports.append(columns)
+        units = np.sort(self.units.numbers[support])
+        if self._is_independent(np.sort(support)) and self.restrictions.allows(units):
+            self.supports.append(units)
+
+    def _is_independent(self, units: Indices) -> bool:
+        places = self.units.places(units)
+        P = shifted(self.H[np.ix_(places, places)], self.alpha)
+        return independent(P, self._tolerance).size == places.size
 
 
 def supports_below(
@@ -96,7 +105,7 @@ def supports_below(
     most: int,
     operations: float,
 ) -> list[Indices] | None:
-    """List all supports of k independent columns with objectives up to a cutoff.
+    """List all supports of k independent units with objectives up to a cutoff.
 
     Supports whose objective is above the cutoff by rounding, or by a wrong sign, may be
     among them.
@@ -114,7 +123,8 @@ def supports_below(
     Returns
     -------
     list of ndarrays of int64, or None
-        None where there are more, they take too long, or rounding forbids to tell.
+        The units of each: columns, or groups where there are any. None where there are
+        more, they take too long, or rounding forbids to tell.
     """
     if operations < gram.n_features**3:
         return None
@@ -133,8 +143,8 @@ def supports_below(
     parts = [node]
     while parts and not problem.is_full:
         node = parts.pop()
-        if node.bound <= cutoff:
-            m = node.free.size
+        if node.bound <= cutoff and node.relaxed is not None:
+            m = problem.units.sizes[node.free].sum()
             problem.operations -= _PER_PART + _PER_SQUARE * m**2 + m**3
             if problem.operations < 0:
                 return None

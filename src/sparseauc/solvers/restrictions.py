@@ -79,6 +79,17 @@ class Restrictions:
             groups=columns if self.groups is None else self.groups[columns],
         )
 
+    def of_units(self) -> Self:
+        """Bring limits on columns to their groups, where there are any."""
+        if self.groups is None:
+            return self
+        return replace(
+            self,
+            groups=None,
+            fixed=np.unique(self.groups[self.fixed]),
+            excluded=np.unique(self.groups[self.excluded]),
+        )
+
     def masks(self, d: int) -> Mask:
         """Masks of the fixed and of the excluded among d columns, of shape (2, d)."""
         masks = np.zeros((2, d), np.bool_)
