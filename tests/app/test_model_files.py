@@ -138,7 +138,7 @@ def test_missing_values_count_as_medians(curves, tmp_path):
     np.testing.assert_allclose(
         card.scores(gaps[:, places]),
         model.decision_function(gaps),
-        rtol=1e-9,
+        rtol=1e-12,
         atol=1e-12,
     )
     filled = np.where(np.isnan(gaps), medians, gaps)
@@ -188,7 +188,7 @@ def test_columns_of_every_kind_are_saved(tmp_path):
     ):
         found = loaded.decision_function(frame)
     expected = model.decision_function(frame)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,8 @@ def test_fit_ranks_by_concordance(fitted, folder):
     assert {"days", "status"}.isdisjoint({*said["distributions"], *said["left_out"]})
     assert said["auc"]["low"] < said["auc"]["auc"] < said["auc"]["high"]
     # Whole totals tie, those of several folds together less often.
-    assert said["points"] is not None or said["auc"]["auc"] < said["training_auc"]
+    room = 0.0 if said["points"] is None else 0.03
+    assert said["auc"]["auc"] < said["training_auc"] + room
     table = pd.read_csv(folder / "table.csv")
     y = np.column_stack([table["status"] == 2, table["days"]])
     scores = load_model(model).predict(table)
@@ -140,19 +141,18 @@ def test_model_file_comes_back_whole(fitted, folder):
 
 
 def test_points_of_a_column_far_from_0(tmp_path):
-    """Risks are the same wherever a column begins; sums with 2048 are exact."""
+    """Risks are the same wherever a column begins; sums of whole numbers are exact."""
     risks = []
     table = make_patients(200).drop(columns="arm")
-    for origin in (0, 2048):
-        table["nodes"] = np.round(make_patients(200)["nodes"] * 64) / 64 + origin
+    for origin in (0, 1_000_000):  # classes end at numbers that are as round there
+        table["nodes"] = np.round(8 * make_patients(200)["nodes"]) + origin
         table.to_csv(tmp_path / "t.csv", index=False)
         run(
             "fit", tmp_path / "t.csv", "--time", "days", "--event", "status", "-k", "2", "--points",
             5, "--quick", "--out", tmp_path / "m.json", "--force",
         )  # fmt: skip
         risks.append(load_model(tmp_path / "m.json").predict_risk(table))
-    # The folds' classes end at round numbers, which are others there.
-    assert np.abs(np.subtract(*risks)).mean() < 0.01
+    np.testing.assert_allclose(*risks, rtol=1e-6)
     assert np.ptp(risks[1]) > 0.5
 
 

@@ -194,7 +194,7 @@ def test_a_model_whose_score_is_the_log_odds_of_the_total(table, estimator):
     assert not hasattr(clone(of_points).fit(X, labels), "points_")
     assert type(of_points) is type(model)
     assert abs(score.risks(totals).mean() - (y > 0).mean()) < 0.05
-    assert score.auc > score.model_auc - 0.02
+    assert score.auc > score.model_auc - 0.015
     np.testing.assert_array_equal(
         point_score(
             clone(estimator).fit(X.to_numpy(), labels), sp.csr_matrix(X), labels
@@ -312,7 +312,7 @@ def test_points_within_strata():
         SparseAUCClassifier(k=3).fit(X, y, strata=site), X, y, strata=site
     )
     assert score.model.get_support(indices=True).tolist() == [0, 1, 2]
-    assert score.auc > score.model_auc - 0.02
+    assert score.auc > score.model_auc - 0.015
     assert abs(stratified_auc(y, score.totals(X), site).auc - score.auc) < 0.03
     with pytest.raises(ValueError, match="give those of the fit"):
         point_score(score.model, X, y)

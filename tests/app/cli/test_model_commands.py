@@ -105,7 +105,7 @@ def test_points_go_where_the_model_goes(folder, tmp_path, imputes):
     np.testing.assert_array_equal(found, by_hand)
     in_log_odds = points["slope"] * by_hand + points["intercept"]
     np.testing.assert_allclose(
-        load_model(model).decision_function(frame), in_log_odds, rtol=1e-9
+        load_model(model).decision_function(frame), in_log_odds, rtol=1e-12
     )
 
     page = run("show", model).stdout
@@ -155,7 +155,7 @@ def test_scores_are_the_estimators(plain, tmp_path):
     found = scores(run("predict", plain, new))
     model = SparseAUCClassifierCV([2], [1.0], coefficients="auc", curves=False)
     model.fit(X, Y)
-    np.testing.assert_allclose(found["score"], model.decision_function(X), rtol=1e-9)
+    np.testing.assert_allclose(found["score"], model.decision_function(X), rtol=1e-12)
     assert found["row"].tolist() == list(range(1, N + 1))
     expected = np.where(model.predict_proba(X)[:, 1] > Y.mean(), "ill", "well")
     assert found["label"].tolist() == expected.tolist()
