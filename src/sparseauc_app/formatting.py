@@ -167,6 +167,21 @@ def as_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
+# Brackets, and then the part of a sentence, that name an option of the command.
+_ADVICE = (
+    re.compile(r"\s*\([^()]*(?<![\w-])--?[a-z][^()]*\)"),
+    re.compile(r"(^|[:;,.])[^.:;]*(?<![\w-])--[a-z][^.]*(?=\.|$)"),
+)
+
+
+def without_advice(text: str) -> str:
+    """A sentence for readers who have no command at hand: without its options."""
+    for pattern in _ADVICE:
+        text = pattern.sub("", text)
+    short = text.strip(" .:;,")
+    return as_sentence(short) if short else ""
+
+
 def calibration_text(check: CalibrationCheck) -> str:
     """Intercept and slope with their limits, and what they mean."""
     slope = (
@@ -238,7 +253,7 @@ def _sentences() -> Environment:
         "calibration": lambda check: calibration_text(check).replace("-", "−"),
         "auc": auc_text,
         "repr": repr,
-        "sentence": as_sentence,
+        "without_advice": without_advice,
         "ratio": _hazard_ratio,
         "g": lambda number: f"{number:g}".replace("-", "−"),
         "fixed": lambda number, digits=2: f"{number:.{digits}f}".replace("-", "−"),

@@ -404,11 +404,13 @@ def _read_outcome(
             outcome = Times(
                 followed.times, horizon=followed.times.check_horizon(follow_up.horizon)
             )
-        except InputError as error:
+        except InputError:
             outcome = Times(followed.times)
             notes = (
                 *notes,
-                f"C is Harrell's, and risks are not judged: the model's {error}",
+                "C is Harrell's, and risks are not judged: they are until "
+                f"{follow_up.horizon:g}, and times go from {followed.times.time.min():g} to "
+                f"{followed.times.time.max():g}",
             )
     return NewOutcome(judged, outcome, (*notes, *followed.notes))
 

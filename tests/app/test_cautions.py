@@ -9,8 +9,8 @@ from sparseauc.datasets import make_outbreak
 from sparseauc_app.cautions import warn_of_chance
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.formatting import without_advice
 from sparseauc_app.pages.model_report import build_model_report
-from sparseauc_app.pages.parts import without_advice
 from sparseauc_app.reading import Table
 
 

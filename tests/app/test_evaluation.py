@@ -20,9 +20,10 @@ from sparseauc_app.evaluation.sample_size import (
     validation_size,
 )
 from sparseauc_app.fitting import FitSettings, fit_table
+from sparseauc_app.formatting import without_advice
 from sparseauc_app.pages.html import render
 from sparseauc_app.pages.model_report import build_model_report
-from sparseauc_app.pages.parts import list_items, without_advice
+from sparseauc_app.pages.parts import list_items
 from sparseauc_app.reading import Table
 from sparseauc_app.scorecard import ScoreCard, Term
 
@@ -303,6 +304,10 @@ def test_no_command_line_advice_for_a_colleague(evaluation):
     text = page[page.index("<main") :]
     assert "--exclude" not in text
     assert "sparseauc predict" not in text
+    note = "the positive class is 'ill'; --positive 'well' swaps the classes"
+    card = dataclasses.replace(evaluation.fit.card, summary={"notes": [note]})
+    known = list_items(card)[0].frame.set_index("Item")["What is known"]
+    assert known["7"].strip() == "The positive class is 'ill'."
     assert without_advice(
         "The model overfits. Fewer columns (`-k`, or `--rule 1se`) help."
     ) == ("The model overfits. Fewer columns help.")

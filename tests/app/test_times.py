@@ -260,8 +260,9 @@ def test_rows_that_do_not_reach_the_horizon_are_ranked(fitted, folder):
     assert said["auc"]["auc"] == pytest.approx(area)
     assert said["others"][0]["own_auc"] == said["auc"]
     assert (said["calibration"], said["promised"], said["auc_at"]) == (None, None, [])
-    told = "risks are not judged: the model's horizon is 365, and times go from"
+    told = "risks are not judged: they are until 365, and times go from"
     assert told in " ".join(said["notes"])
+    assert said["notes"][-1].endswith(" to 200")
     assert f"C {area:.3f}" in run(*short).output
     refused = run(
         *short, "--update", "slope", "--out", folder / "never.json", code=3

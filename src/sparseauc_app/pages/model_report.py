@@ -21,10 +21,10 @@ from ..fit_result import FitResult
 from ..formatting import (
     HEADINGS,
     WITHOUT_POINTS,
-    as_sentence,
     capitalised,
     heading_of,
     risk_row,
+    without_advice,
     write_lines,
 )
 from .elements import Code, Element, Listing, Note, Report, Section
@@ -592,7 +592,7 @@ def _describe_methods(evaluation: Evaluation) -> list[Element]:
     ]
     if notes:
         elements.append(
-            Note("Notes on the data: " + " ".join(as_sentence(note) for note in notes))
+            Note("Notes on the data: " + " ".join(map(without_advice, notes)))
         )
     return [*elements, Note(words_of(fit)("limits_of_a_sum"))]
 

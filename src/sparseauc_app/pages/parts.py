@@ -1,6 +1,5 @@
 """Tables and figures that the reports on a fit and on a validation share."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +13,10 @@ from ..evaluation.probabilities import DecisionCurve, Risks
 from ..evaluation.ranking import Followed, RankCurves
 from ..formatting import (
     Words,
-    as_sentence,
     auc_text,
     capitalised,
     point_row,
+    without_advice,
     write_lines,
 )
 from ..scorecard import ScoreCard
@@ -46,27 +45,12 @@ def list_items(card: ScoreCard, new: Any = None, needed: Any = None) -> list[Ele
     ]
 
 
-# Brackets, and then the part of a sentence, that name an option of the command.
-_ADVICE = (
-    re.compile(r"\s*\([^()]*(?<![\w-])--?[a-z][^()]*\)"),
-    re.compile(r"(^|[:;,.])[^.:;]*(?<![\w-])--[a-z][^.]*(?=\.|$)"),
-)
-
-
 def note_cautions(cautions: Sequence[str], checked: str) -> Note:
     """Note the cautions, or what was checked if there are none."""
     if cautions:
-        shown = [without_advice(as_sentence(text)) for text in cautions]
+        shown = map(without_advice, cautions)
         return Note("\n\n".join(text for text in shown if text), "caution")
     return Note(checked, "fine")
-
-
-def without_advice(text: str) -> str:
-    """A caution for readers who have no command at hand: without its options."""
-    for pattern in _ADVICE:
-        text = pattern.sub("", text)
-    short = text.strip(" .:;,")
-    return as_sentence(short) if short else ""
 
 
 def show_groups(
