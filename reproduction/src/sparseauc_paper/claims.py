@@ -1,6 +1,6 @@
 """What the paper claims, in its own words, and whether it holds.
 
-Every claim is a line of ``claims.csv``: a sentence, what is measured for it, and where
+Every claim is an entry of ``claims.toml``: a sentence, what is measured for it, and where
 that must lie. One function judges them all, by intervals of stored measurements.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf, isnan
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from .estimates import (
     shown,
     unpaired_difference,
 )
-from .files import read_lines
+from .files import read_settings
 from .gene_tables import PATIENTS
-from .methods import METHODS, PAPER_METHODS
+from .methods import METHODS
 from .protocols import HARD_THRESHOLDING, PROTOCOLS
 from .real import TRAINING_ROWS
 from .results import AtK, Result, Results, epochs_to, rise_between, simulated
@@ -46,52 +46,30 @@ ANY = "any"  # in place of a protocol where there is no choice of one
 
 @dataclass(frozen=True)
 class Claim:
-    """A line of ``claims.csv``: words of the paper, and what must be measured if they are true.
+    """Words of the paper, and what must be measured if they are true.
 
     Every method of ``better`` less every other of ``worse``, or by itself where there
     are none, must lie between ``low`` and ``high``: in the mean, or in every single
     measurement.
     """
 
-    quotation: str  # the paper's words, none where the statement is ours
-    judged: str  # what exactly is judged, where the words leave it open
     evidence: str
     anchor: str  # where that stands on the page
     protocols: tuple[str, ...]
     measures: tuple[str, ...]  # names in ``MEASURES``
     better: tuple[str, ...]
-    worse: tuple[str, ...]
-    columns: tuple[str, ...]  # all where none is named
-    low: float
-    high: float
-    printed: printed.Table
-    every: bool
-    remark: str  # what is true and not measured
-
-    @classmethod
-    def from_line(cls, line: Sequence[str]) -> Self:
-        """Read a line; spaces stand between the entries of a list."""
-        read: dict[str, Any] = dict(zip(cls.__dataclass_fields__, line, strict=True))
-        read |= {name: tuple(read[name].split()) for name in ("protocols", "columns")}
-        read |= {name: _methods(read[name]) for name in ("better", "worse")}
-        read["measures"] = tuple(read["measures"].split("|"))
-        read |= {"low": float(read["low"] or -inf), "high": float(read["high"] or inf)}
-        read |= {
-            "printed": printed.TABLES.get(read["printed"], {}),
-            "every": bool(read["every"]),
-        }
-        return cls(**read)
+    worse: tuple[str, ...] = ()
+    quotation: str = ""  # the paper's words, none where the statement is ours
+    judged: str = ""  # what exactly is judged, where the words leave it open
+    columns: tuple[str, ...] = ()  # all where none is named
+    low: float = -inf
+    high: float = inf
+    printed: str = ""  # name of the table whose differences are shown beside ours
+    every: bool = False
+    remark: str = ""  # what is true and not measured
 
 
-def _methods(names: str) -> tuple[str, ...]:
-    groups = {
-        "rivals": [key for key in PAPER_METHODS if key != "sht-auc"],
-        "convex": [key for key in PAPER_METHODS if METHODS[key].truncated],
-    }
-    return tuple(groups.get(names, names.split()))
-
-
-CLAIMS = tuple(map(Claim.from_line, read_lines("claims.csv")))
+CLAIMS = tuple(Claim(**about) for about in read_settings("claims.toml")["claim"])
 
 
 class Verdict(NamedTuple):
@@ -234,7 +212,7 @@ def _judge_pair(
         text = f"{names} {ends[0]:.3f} to {ends[1]:.3f} in {len(sample)} tables"
         return _Pair(judge_every(sample, claim.low, claim.high), ends[0], text)
     theirs = (
-        printed.difference(claim.printed, *pair, claim.columns)
+        printed.difference(printed.TABLES[claim.printed], *pair, claim.columns)
         if claim.printed
         else None
     )

@@ -3,16 +3,30 @@
 import csv
 import os
 import secrets
+import tomllib
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
 
-def read_lines(name: str, package: str = "sparseauc_paper") -> list[list[str]]:
-    """Lines of a package's CSV file, without its header."""
-    text = files(package).joinpath(name).read_text(encoding="utf-8")
+def read_lines(name: str) -> list[list[str]]:
+    """Lines of a CSV file of this package, without its header."""
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     return list(csv.reader(text.splitlines()))[1:]
+
+
+def read_settings(name: str) -> dict[str, Any]:
+    """Read a TOML file of this package, its lists as tuples, which cannot be changed."""
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+    settings: dict[str, Any] = _with_tuples(tomllib.loads(text))
+    return settings
+
+
+def _with_tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_tuples(part) for name, part in value.items()}
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
 def write_atomically(

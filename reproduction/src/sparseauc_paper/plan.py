@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .convergence import SCALES, Scale, convergence_task
-from .files import read_lines
 from .gene_tables import DATASETS
 from .methods import METHODS, PAPER_METHODS
-from .presets import PAPER, Preset, n_points
+from .presets import PAPER, SECONDS, Preset, n_points
 from .protocols import (
     CORRECTED,
     PROTOCOLS,
@@ -344,12 +343,6 @@ def find_experiments(names: list[str]) -> tuple[str, ...]:
     return tuple(name for name in EXPERIMENTS if name in wanted or "all" in wanted)
 
 
-# Seconds of a task of the paper preset on one core: synthetic, colon, leukemia. On the
-# genes under the corrected protocol, which tunes on five splits; the published one
-# tunes on one.
-_SECONDS = {
-    method: tuple(map(float, costs)) for method, *costs in read_lines("costs.csv")
-}
 _CONVERGENCE_SECONDS = 0.2
 # Of a drawn table of the paper's task; the easy task takes a twentieth of it.
 _THEORY_SECONDS = 6.0
@@ -379,7 +372,7 @@ def estimate_seconds(task: Task) -> float:
         share *= 0.25 if settings["switches"]["hold_out_fifty"] else 1.0
     else:
         share *= float(settings["n"] * settings["d"]) / (PAPER.n * PAPER.d)
-    return _SECONDS[method][place] * share
+    return SECONDS[method][place] * share
 
 
 def subject(task: Task) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from itertools import product
-from typing import Any
 
 import numpy as np
 
+from .files import read_settings
 from .protocols import SPAM, Protocol
 
 Axis = tuple[float, ...]
@@ -102,18 +100,7 @@ class Preset:
         )
 
 
-def _with_tuples(value: Any) -> Any:
-    """Make the lists of a file tuples, which cannot be changed."""
-    if isinstance(value, dict):
-        return {name: _with_tuples(part) for name, part in value.items()}
-    return tuple(value) if isinstance(value, list) else value
-
-
-_FILE = _with_tuples(
-    tomllib.loads(
-        files(__package__).joinpath("presets.toml").read_text(encoding="utf-8")
-    )
-)
+_FILE = read_settings("presets.toml")
 PAPER = Preset(name="paper", **_FILE["paper"])
 # The quick one is that of the paper but for what the file names.
 _QUICK = _FILE["quick"]
@@ -121,3 +108,6 @@ _GRIDS = {name: getattr(PAPER, name) | _QUICK[name] for name in ("grids", "real_
 QUICK = replace(PAPER, name="quick", **_QUICK | _GRIDS)
 
 PRESETS: Mapping[str, Preset] = {"quick": QUICK, "paper": PAPER}
+
+# Seconds of a task of the paper preset: synthetic, colon, leukemia.
+SECONDS: Mapping[str, tuple[float, ...]] = _FILE["seconds"]

@@ -8,12 +8,11 @@ each slip is worth.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, Self, get_args
+from typing import Literal
 
-from .files import read_lines
+from .files import read_settings
 
 Where = Literal["synthetic", "real"]
-_PLACES: tuple[Where, ...] = get_args(Where)
 HARD_THRESHOLDING = ("sht-auc", "sto-iht", "hsg-ht")
 SPAM = ("spam-l1", "spam-l2", "spam-l1l2")
 # Switches that follow the text where the programs do not.
@@ -22,7 +21,7 @@ TEXT_SWITCHES = ("paper_step", "paper_spam_steps", "paper_gene_ranges", "no_scal
 
 @dataclass(frozen=True)
 class Switch:
-    """What is known of one way in which the published programs differ: a line of ``switches.csv``.
+    """What is known of one way in which the published programs differ, by ``switches.toml``.
 
     One that is not ``published`` follows the paper's text, or a third way, where
     neither protocol does.
@@ -30,13 +29,11 @@ class Switch:
 
     name: str  # field of ``Protocol``
     description: str  # what happens when it is on
-    discrepancies: tuple[
-        int, ...
-    ]  # those of ``audit.DISCREPANCIES`` that it stands for
+    discrepancies: tuple[int, ...]  # those of ``audit.DISCREPANCIES`` it stands for
     where: tuple[Where, ...]  # the experiments it touches
-    methods: tuple[str, ...]  # the methods it touches; none means all of them
-    after: bool  # whether it only changes what is read off finished fits
-    published: bool  # whether it is on in the published protocol
+    methods: tuple[str, ...] = ()  # the methods it touches; none means all of them
+    after: bool = False  # whether it only changes what is read off finished fits
+    published: bool = False  # whether it is on in the published protocol
 
     @property
     def title(self) -> str:
@@ -49,20 +46,6 @@ class Switch:
         if self.published:
             return "the programs'"
         return "the text's" if self.name in TEXT_SWITCHES else "a third"
-
-    @classmethod
-    def from_line(cls, name: str, description: str, numbers: str, *rest: str) -> Self:
-        """Read a line of ``switches.csv``; spaces stand between the entries of a list."""
-        where, methods, after, published = rest
-        return cls(
-            name,
-            description,
-            discrepancies=tuple(map(int, numbers.split())),
-            where=tuple(place for place in _PLACES if place in where.split()),
-            methods=tuple(methods.split()),
-            after=after == "yes",
-            published=published == "yes",
-        )
 
     def touches(self, where: str, method: str) -> bool:
         """Whether it can change the numbers of this method in this experiment."""
@@ -109,7 +92,9 @@ class Protocol:
         }
 
 
-SWITCHES = tuple(Switch.from_line(*line) for line in read_lines("switches.csv"))
+SWITCHES = tuple(
+    Switch(name, **about) for name, about in read_settings("switches.toml").items()
+)
 
 CORRECTED = Protocol()
 PUBLISHED = Protocol(**{s.name: s.published for s in SWITCHES})
