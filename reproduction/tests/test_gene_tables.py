@@ -127,13 +127,6 @@ def test_marker_tables(name, home):
     assert markers_of("leukemia", "published")[10] == Marker(11, "KIAA0220", ())
 
 
-def test_unknown_reading():
-    with pytest.raises(
-        ValueError, match="markers must be 'corrected' or 'published', got 'mine'"
-    ):
-        markers_of("colon", "mine")
-
-
 # ---------------------------------------------------------------- what is no good
 
 

@@ -50,16 +50,13 @@ def one(*elements):
 def example_figure(name="courses"):
     x = [0.05, 0.1, 0.5]
     many = [
-        Series("SHT-AUC", x, [0.1, 0.2, 0.3], error=[0.1, 0.3, 0.1], slot=0),
-        Series("L1 logistic", x, [0.3, np.nan, 0.1], in_paper=False),
-        Series("chance", x, [0.2, 0.2, 0.2], style="dashed"),
-        Series(
-            "steps", x, [0.1, 0.1, 0.2], [0.1] * 3, style="points", text=["a", "b", "c"]
-        ),
+        Series("SHT-AUC", 0, x, [0.1, 0.2, 0.3], error=[0.1, 0.3, 0.1]),
+        Series("L1 logistic", 1, x, [0.3, np.nan, 0.1], in_paper=False),
+        Series("steps", 2, x, [0.1, 0.1, 0.2], [0.1] * 3, text=["a", "b", "c"]),
     ]
     panels = [
-        Panel("Plain", "r", "AUC", many, limits=(0, 1)),
-        Panel("Logarithmic", "r", "AUC", many[:1], x_log=True, y_log=True),
+        Panel("Plain", "r", "AUC", many, shares=True),
+        Panel("Logarithmic", "r", "AUC", many[:1], "log", "log"),
         Panel("Empty", "r", "AUC", []),
     ]
     return Figure(name, "Courses", "Invented.", panels)
@@ -123,23 +120,23 @@ def test_pictures_are_pictures(folder):
     assert picture[..., :3].min() < 0.3  # something is drawn
 
 
-def test_axes_hold_all_points_unless_limits_are_given():
+def test_axes_hold_all_points_and_all_shares():
     from matplotlib.figure import Figure as Canvas
 
     x = [1.0, 30.0, 500.0]
     for panel in (
-        Panel("", "k", "AUC", [Series("a", x, [0.02, 0.5, 4.0])], x_log=True),
-        Panel("", "k", "AUC", [Series("a", x, [0.5, 0.6, 0.55])], y_log=True),
+        Panel("", "k", "AUC", [Series("a", 0, x, [0.02, 0.5, 4.0])], "log"),
+        Panel("", "k", "AUC", [Series("a", 0, x, [0.5, 0.6, 0.55])], y_scale="log"),
     ):
         ax = Canvas().subplots()
-        _draw_panel(ax, panel, {"a": 0})
+        _draw_panel(ax, panel)
         for limits, values in ((ax.get_xlim(), x), (ax.get_ylim(), panel.series[0].y)):
             assert limits[0] <= min(values)
             assert limits[1] >= max(values)
     assert ax.get_ylim()[0] > 0.3, "no more than that"
     ax = Canvas().subplots()
-    _draw_panel(ax, Panel("", "", "", [Series("a", x, x)], limits=(0, 2)), {"a": 0})
-    assert ax.get_xlim() == ax.get_ylim() == (0, 2)
+    _draw_panel(ax, Panel("", "", "", [Series("a", 0, x, x)], shares=True))
+    assert ax.get_xlim() == ax.get_ylim() == (0, 1)
 
 
 def test_the_whole_as_markdown(folder):
@@ -252,9 +249,9 @@ def test_a_users_settings_neither_matter_nor_change(folder, tmp_path):
 @pytest.mark.filterwarnings("error")
 def test_figures_nobody_would_wish_for(tmp_path):
     gaps = Panel(
-        "", "x", "y", [Series("a", [np.nan, 1], [1, np.inf], error=[1, np.nan])]
+        "", "x", "y", [Series("a", 0, [np.nan, 1], [1, np.inf], error=[1, np.nan])]
     )
-    below = Panel("", "x", "y", [Series("a", [0, 1], [-1, 2])], x_log=True, y_log=True)
+    below = Panel("", "x", "y", [Series("a", 0, [0, 1], [-1, 2])], "log", "log")
     figure = Figure("all", "T", "C", [gaps, below])
     write_report(one(figure), tmp_path)
     assert len((tmp_path / "figures" / "all.png").read_bytes()) > 1000

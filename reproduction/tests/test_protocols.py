@@ -35,11 +35,6 @@ def test_each_switch_can_be_turned_alone(switch):
     assert set(switch.methods) <= set(METHODS)
 
 
-def test_unknown_switch():
-    with pytest.raises(ValueError, match=r"no switch is named 'two_fewer'.*one_fewer"):
-        one_switch_on("two_fewer")
-
-
 def test_a_fit_depends_only_on_switches_that_touch_it():
     names = set(PUBLISHED.switches_of("synthetic", "sht-auc"))
     assert {"one_fewer", "ridge_while_tuning", "scale_with_test_rows"} <= names

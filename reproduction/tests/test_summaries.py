@@ -491,7 +491,6 @@ def test_agreement_is_counted():
         "Table I",
         "Table II, F1",
         "Table II, Jaccard",
-        "equal",
     ]
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from .store import Store
-
-T = TypeVar("T")
 
 # Exit codes, those of the other commands.
 _DATA = 3
@@ -106,7 +104,7 @@ def reproduce_command(
 
     from . import plan
     from .methods import find_methods
-    from .presets import PRESETS
+    from .presets import PRESETS, one_of
     from .protocols import PROTOCOLS
     from .runner import describe_failures, run_tasks
 
@@ -115,8 +113,8 @@ def reproduce_command(
     try:
         names = plan.find_experiments(asked)
         chosen = find_methods(methods)
-        size = _one_of(PRESETS, preset, "preset").with_trials(trials)
-        _one_of(PROTOCOLS, protocol, "protocol")
+        size = PRESETS[one_of(PRESETS, preset, "preset")].with_trials(trials)
+        one_of(PROTOCOLS, protocol, "protocol")
         _check_device(device)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
@@ -245,12 +243,6 @@ def _stopped(why: str, kept: Store, console: Console) -> typer.Exit:
     found = f"{why}. What was finished is in {kept.path}; the same command goes on from there."
     console.print(found, soft_wrap=True)
     return typer.Exit(_INTERRUPTED)
-
-
-def _one_of(choices: Mapping[str, T], name: str, what: str) -> T:
-    if name not in choices:
-        raise ValueError(f"no {what} is named {name!r}; there are {', '.join(choices)}")
-    return choices[name]
 
 
 def _find_genes(

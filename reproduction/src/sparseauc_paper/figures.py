@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
+from typing import Literal
 
 import numpy as np
 
@@ -25,20 +26,18 @@ def scatter(results: Results) -> Figure | None:
         series = [
             Series(
                 table,
+                slots[table],
                 [cell.theirs.mean for cell in part if cell.theirs],
                 [cell.mine.mean for cell in part],
                 [_drawn_error(cell.mine) for cell in part],
-                style="points",
-                slot=slots[table],
                 text=[f"{cell.method}, {cell.column}" for cell in part],
             )
             for table in dict.fromkeys(cell.group for cell in cells)
             for part in [[cell for cell in cells if cell.group == table]]
         ]
         if series:
-            series.append(Series("equal", [0.0, 1.0], [0.0, 1.0], style="dashed"))
             title = f"{protocol} protocol"
-            panels.append(Panel(title, "printed", "reproduced", series, limits=(0, 1)))
+            panels.append(Panel(title, "printed", "reproduced", series, shares=True))
     if not panels:
         return None
     return Figure(
@@ -129,9 +128,7 @@ def _course(ratio: float, epochs: Sequence[int], draws: Array) -> Series:
     if len(draws) > 1:
         error = (draws.std(axis=0, ddof=1) / np.sqrt(len(draws))).tolist()
     slot = SCALE[np.searchsorted((0.1, 0.4), ratio)]
-    return Series(
-        f"r = {ratio:g}", epochs, draws.mean(axis=0).tolist(), error, slot=slot
-    )
+    return Series(f"r = {ratio:g}", slot, epochs, draws.mean(axis=0).tolist(), error)
 
 
 def figure2(results: Results, protocol: str) -> Figure:
@@ -164,12 +161,11 @@ def _line(method: str, x: Sequence[float], means: Sequence[Mean]) -> Series:
     about = METHODS[method]
     return Series(
         about.name,
+        list(METHODS).index(method),
         x,
         [mean.mean for mean in means],
         [_drawn_error(mean) for mean in means],
         in_paper=about.in_paper,
-        style="line" if about.in_paper else "dashed",
-        slot=list(METHODS).index(method),
     )
 
 
@@ -186,7 +182,7 @@ def figure3(results: Results, protocol: str) -> Figure:
     }
     panels = [
         *_by_k(aucs, ["colon"], "test AUC"),
-        *_by_k(missed, ["leukemia"], "1 − test AUC", y_log=True),
+        *_by_k(missed, ["leukemia"], "1 − test AUC", "log"),
     ]
     return Figure(
         name_of("figure3", results, protocol),
@@ -219,7 +215,10 @@ def figure4(results: Results, protocol: str) -> Figure:
 
 
 def _by_k(
-    values: AtK, datasets: Iterable[str], label: str, *, y_log: bool = False
+    values: AtK,
+    datasets: Iterable[str],
+    label: str,
+    y_scale: Literal["linear", "log"] = "linear",
 ) -> list[Panel]:
     """A panel for each data set that has values, with a line for each method."""
     panels = []
@@ -238,8 +237,6 @@ def _by_k(
         ]
         if series:
             panels.append(
-                Panel(
-                    dataset, "columns allowed k", label, series, x_log=True, y_log=y_log
-                )
+                Panel(dataset, "columns allowed k", label, series, "log", y_scale)
             )
     return panels

@@ -40,8 +40,6 @@ class Marker:
 
 def markers_of(dataset: DatasetName, reading: Reading) -> tuple[Marker, ...]:
     """Say which columns count as known markers of a dataset, in one of the two readings."""
-    if reading not in get_args(Reading):
-        raise ValueError(f"markers must be 'corrected' or 'published', got {reading!r}")
     place = get_args(Reading).index(reading)
     return tuple(
         Marker(int(number), name, tuple(map(int, readings[place].split())))

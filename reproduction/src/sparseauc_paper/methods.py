@@ -27,6 +27,7 @@ from .baselines.hsg_ht import visit_growing_batches
 from .baselines.solam import SOLAM
 from .baselines.spam import SPAM
 from .blocks import RowBlocks
+from .presets import one_of
 from .theory.empirical import largest_curvature
 from .thresholding import BlockDescent, Visits, visit_equal_blocks
 from .training import Point, Training
@@ -326,16 +327,11 @@ def find_methods(names: str | None) -> tuple[str, ...]:
     """Keys of the methods named in a list with commas, by key or by printed name; all for none."""
     if names is None:
         return tuple(METHODS)
-    by_name = {
-        name.casefold(): m.key for m in METHODS.values() for name in (m.key, m.name)
+    by_name = {m.name.casefold(): m.key for m in METHODS.values()}
+    wanted = [part.strip().casefold() for part in names.split(",")]
+    keys = {
+        one_of(METHODS, by_name.get(name, name), "method") for name in wanted if name
     }
-    wanted = [part.strip() for part in names.split(",") if part.strip()]
-    for name in wanted:
-        if name.casefold() not in by_name:
-            raise ValueError(
-                f"no method is named {name!r}; there are {', '.join(METHODS)}"
-            )
-    if not wanted:
+    if not keys:
         raise ValueError(f"no method is named; there are {', '.join(METHODS)}")
-    keys = {by_name[name.casefold()] for name in wanted}
     return tuple(key for key in METHODS if key in keys)

@@ -84,16 +84,15 @@ def listing(
 
 @dataclass(frozen=True)
 class Series:
-    """A line of a panel; ``slot``, its place in the palette, is a free one by default."""
+    """A line of a panel, dashed if it is not the paper's; points where both axes are shares."""
 
     label: str
+    slot: int  # its place in the palette
     x: Sequence[float]
     y: Sequence[float]
     error: Sequence[float] | None = None  # half the height of its band or whiskers
     in_paper: bool = True
-    style: Literal["line", "dashed", "points"] = "line"
     text: Sequence[str] | None = None  # what each point stands for
-    slot: int | None = None
 
 
 @dataclass(frozen=True)
@@ -104,9 +103,9 @@ class Panel:
     x_label: str
     y_label: str
     series: Sequence[Series]
-    x_log: bool = False
-    y_log: bool = False
-    limits: tuple[float, float] | None = None  # of both axes
+    x_scale: Literal["linear", "log"] = "linear"
+    y_scale: Literal["linear", "log"] = "linear"
+    shares: bool = False  # points between axes from 0 to 1, with their diagonal
 
 
 @dataclass(frozen=True)
@@ -418,10 +417,9 @@ def _draw(figure: Figure) -> bytes:
         canvas = Canvas(figsize=(width, 3.1 * rows + 0.9), layout="constrained")
         canvas.suptitle(figure.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         axes = canvas.subplots(rows, columns, squeeze=False).ravel()
-        slots = _slots(figure)
         legend: dict[str, Any] = {}
         for panel, ax in zip(figure.panels, axes, strict=False):
-            legend |= _draw_panel(ax, panel, slots)
+            legend |= _draw_panel(ax, panel)
         for ax in axes[count:]:
             ax.set_axis_off()
         if len(legend) > 1:
@@ -441,48 +439,38 @@ def _draw(figure: Figure) -> bytes:
     return light.getvalue()
 
 
-def _slots(figure: Figure) -> dict[str, int]:
-    """Return the place of each label in the palette."""
-    given = {one.label: one.slot for panel in figure.panels for one in panel.series}
-    taken = set(given.values())
-    free = (slot for slot in range(len(given) + len(taken)) if slot not in taken)
-    return {
-        label: next(free) if slot is None else slot for label, slot in given.items()
-    }
-
-
-def _draw_panel(ax: Any, panel: Panel, slots: Mapping[str, int]) -> dict[str, Any]:
+def _draw_panel(ax: Any, panel: Panel) -> dict[str, Any]:
     """Draw the series of a panel; return the handles of its legend by label."""
     ax.set(
         title=panel.title,
         xlabel=panel.x_label,
         ylabel=panel.y_label,
-        xscale="log" if panel.x_log else "linear",
-        yscale="log" if panel.y_log else "linear",
+        xscale=panel.x_scale,
+        yscale=panel.y_scale,
     )
-    if panel.limits is not None:
-        ax.set(xlim=panel.limits, ylim=panel.limits)
     legend = {}
+    if panel.shares:
+        ax.set(xlim=(0, 1), ylim=(0, 1))
+        (legend["equal"],) = ax.plot([0, 1], [0, 1], color="#8a8d91", linestyle=":")
     for series in panel.series:
-        slot = slots[series.label]
-        colour = _COLOURS[slot % len(_COLOURS)]
-        points = series.style == "points"
-        marked = points or (series.style == "line" and len(series.x) <= _MOST_MARKERS)
-        label = (
-            series.label if series.in_paper else f"{series.label} (not in the paper)"
-        )
+        colour = _COLOURS[series.slot % len(_COLOURS)]
+        marker = _MARKERS[series.slot % len(_MARKERS)]
+        label = series.label
+        line: Any = "none" if panel.shares else "-"
+        if not series.in_paper:
+            label += " (not in the paper)"
+            line = (0, (1.5, 1.5))
+        marked = series.in_paper and len(series.x) <= _MOST_MARKERS
         (legend[label],) = ax.plot(
             series.x,
             series.y,
             color=colour,
             markersize=5,
             markeredgewidth=0,
-            marker=_MARKERS[slot % len(_MARKERS)] if marked else None,
-            linestyle={"line": "-", "dashed": (0, (1.5, 1.5)), "points": "none"}[
-                series.style
-            ],
+            marker=marker if marked else None,
+            linestyle=line,
         )
-        if series.error is not None and points:
+        if series.error is not None and panel.shares:
             ax.errorbar(
                 series.x,
                 series.y,

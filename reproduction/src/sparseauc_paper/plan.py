@@ -7,7 +7,7 @@ from typing import Any
 from .convergence import SCALES, Scale, convergence_task
 from .gene_tables import DATASETS
 from .methods import METHODS, PAPER_METHODS
-from .presets import PAPER, SECONDS, Preset, n_points
+from .presets import PAPER, SECONDS, Preset, n_points, one_of
 from .protocols import (
     CORRECTED,
     PROTOCOLS,
@@ -335,12 +335,9 @@ def tasks_of(request: Request, experiments: tuple[str, ...]) -> Iterator[Task]:
 
 def find_experiments(names: list[str]) -> tuple[str, ...]:
     """Experiments named on the command line, in the order of the report; "all", or none, is all."""
-    wanted = {name.casefold() for name in names} or {"all"}
-    for name in sorted(wanted - {"all", *EXPERIMENTS}):
-        raise ValueError(
-            f"no experiment is named {name!r}; there are all, {', '.join(EXPERIMENTS)}"
-        )
-    return tuple(name for name in EXPERIMENTS if name in wanted or "all" in wanted)
+    known = ("all", *EXPERIMENTS)
+    wanted = {one_of(known, name.casefold(), "experiment") for name in names} or {"all"}
+    return tuple(name for name in EXPERIMENTS if {name, "all"} & wanted)
 
 
 _CONVERGENCE_SECONDS = 0.2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -111,3 +111,10 @@ PRESETS: Mapping[str, Preset] = {"quick": QUICK, "paper": PAPER}
 
 # Seconds of a task of the paper preset: synthetic, colon, leukemia.
 SECONDS: Mapping[str, tuple[float, ...]] = _FILE["seconds"]
+
+
+def one_of(known: Collection[str], name: str, what: str) -> str:
+    """Return a name that is known; any other is an error that names the known ones."""
+    if name not in known:
+        raise ValueError(f"no {what} is named {name!r}; there are {', '.join(known)}")
+    return name

@@ -78,34 +78,32 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     if settings.get("timed"):
         work.fit(split, wanted)  # the first fit of a process loads kernels
     X_test, W, seconds = work.fit(split, wanted)
-    for point, coef in zip(points_chosen, W.T, strict=True):
+    fitted = dict(zip(points_chosen, W.T, strict=True))
+    for point, coef in fitted.items():
         if not np.isfinite(coef).all():
             raise FloatingPointError(
                 f"the final fit of {method.name} diverged at {dict(point)}"
             )
     judged = positive[split.test]
-    dense = W[:, points_chosen.index(chosen["best"].point)]
     result: dict[str, Any] = {
-        "auc": auc(judged, X_test @ dense),
+        "auc": auc(judged, X_test @ fitted[chosen["best"].point]),
         "chosen": dict(chosen["best"].point),
         "validation_auc": chosen["best"].auc,
         "bayes_auc": data.bayes_auc,
         "seconds": seconds,
     }
     for name, choice in chosen.items():
-        coef = W[:, points_chosen.index(choice.point)]
+        coef = fitted[choice.point]
+        columns = np.flatnonzero(coef)
+        suffix = f"_{name}"
         if name == "best":
-            columns = np.flatnonzero(
-                np.abs(coef) >= NEGLIGIBLE if method.truncated else coef
-            )
-            suffix, auc_name = "", "auc_cut"
-        else:
-            columns = (
-                np.flatnonzero(coef) if choice.k is None else top_k(coef, choice.k)
-            )
-            suffix, auc_name = f"_{name}", f"auc_{name}"
+            suffix = ""
+            if method.truncated:
+                columns = np.flatnonzero(np.abs(coef) >= NEGLIGIBLE)
+        elif choice.k is not None:
+            columns = top_k(coef, choice.k)
         result |= {
-            auc_name: auc(judged, X_test[:, columns] @ coef[columns]),
+            f"auc{suffix or '_cut'}": auc(judged, X_test[:, columns] @ coef[columns]),
             f"f1{suffix}": support_f1(columns, data.support),
             f"jaccard{suffix}": support_jaccard(columns, data.support),
             f"columns{suffix}": columns.size,

@@ -311,37 +311,3 @@ def test_slips_say_something_of_everything():
     assert len({slip.where for slip in SLIPS}) == len(SLIPS) >= 12
     for slip in SLIPS:
         assert all(part.strip() for part in slip)
-
-
-# ---------------------------------------------------------------------------- bad input
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"r": 0.0}, "share of positives"),
-        ({"r": 0.6}, "exchange the classes"),
-        ({"r": math.nan}, "share of positives"),
-        ({"k_star": 0}, "k_star"),
-        ({"k_star": 30}, "k_star"),
-        ({"k": 1000}, "below d"),
-        ({"n": 5}, "n must be 10"),
-        ({"n": math.nan}, "n must be 10"),
-        ({"b": 2000}, "at most all n rows"),
-        ({"b": 0}, "rows of a block"),
-        ({"deviation": 1.5}, "deviation"),
-    ],
-)
-def test_designs_that_make_no_sense_are_refused(change, message):
-    design = {"n": 1000, "d": 1000, "k": 20, "k_star": 20, "r": 0.05, "b": 50}
-    with pytest.raises(ValueError, match=message):
-        GaussianConstants(**(design | change))
-
-
-def test_other_bad_input():
-    with pytest.raises(ValueError, match="condition number"):
-        contraction(0.9, 2.0)
-    with pytest.raises(ValueError, match="exceed d"):
-        expansion_of_lemma(5, 2, d=4)
-    with pytest.raises(ValueError, match="rho_plus"):
-        tolerance_parameter(1.0, 0.0, 2.0)

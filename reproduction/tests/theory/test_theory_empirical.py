@@ -172,12 +172,6 @@ def test_certain_bounds_use_the_discs_where_they_are_sharper():
     assert_allclose([bracket.found, bracket.bound], 2)
 
 
-@pytest.mark.parametrize("size", [0, 6])
-def test_sizes_out_of_range_are_refused(size):
-    with pytest.raises(ValueError, match="5 columns"):
-        restricted_eigenvalue(np.eye(5), size, -1.0, rng=np.random.default_rng(0))
-
-
 def test_constants_of_a_table_by_enumeration():
     _, _, objective = outbreak(n=120, d=9)
     blocks = partition(120, 30)
@@ -355,20 +349,6 @@ def test_rate_of_courses_without_descent():
     assert np.isnan(fit_rate(np.zeros(10)))
     assert np.isnan(fit_rate([1.0, 0.0, 0.0, 0.0]))
     assert fit_rate([4.0, 2.0, 1.0, 0.0, 0.0, 0.0]) == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize(
-    ("distances", "message"),
-    [
-        ([1.0, 0.5], "three"),
-        ([[1.0, 0.5, 0.2]], "three"),
-        ([1, np.nan, 0], "finite"),
-        ([1.0, -0.5, 0.2], "negative"),
-    ],
-)
-def test_courses_that_make_no_sense_are_refused(distances, message):
-    with pytest.raises(ValueError, match=message):
-        fit_rate(distances)
 
 
 # ---------------------------------------------------------------------------- Theorem 1

@@ -76,8 +76,6 @@ def restricted_eigenvalue(
     Sought is the greatest of ±ZᵀZ; the sign is undone at the end.
     """
     d = root.shape[1]
-    if not 1 <= size <= d:
-        raise ValueError(f"size must lie between 1 and the {d} columns, got {size}")
     matrix = sign * (root.T @ root)
     tried = [
         _top_eigenpair(matrix, rng.choice(d, size, replace=False).tolist())
@@ -328,10 +326,6 @@ def fit_rate(distances: npt.ArrayLike) -> float:
     0.8
     """
     course = np.asarray(distances, np.float64)
-    if course.ndim != 1 or course.size < 3:
-        raise ValueError("distances must be a list of three or more numbers")
-    if not (np.isfinite(course).all() and (course >= 0).all()):
-        raise ValueError("distances must be finite and not negative")
     noise = max(2 * float(np.median(_last_fifth(course))), _ROUNDING * float(course[0]))
     falling = _entries_above(course, noise)
     descent = min(falling, max(_entries_above(course, course[0] / 2), 5))
