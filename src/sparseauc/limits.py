@@ -234,13 +234,10 @@ class Limits:
         """Return the value of each column in a field such as ``families``; None for none."""
         return TableColumns(n_features, names).labels(getattr(self, field), field)
 
-    def resolve(
-        self, n_features: int, names: Any = None, *, missing: Indices = _NONE
-    ) -> Restrictions:
+    def resolve(self, n_features: int, names: Any = None) -> Restrictions:
         """Bring the limits to the columns of a table, as solvers take them.
 
-        ``names`` are those of its columns, if it has any; ``missing`` columns cannot be
-        chosen.
+        ``names`` are those of its columns, if it has any.
         """
         columns = TableColumns(n_features, names)
         fixed = columns.indices(self.always_include, "always_include")
@@ -250,20 +247,10 @@ class Limits:
             raise InputError(
                 f"{columns.label(int(both[0]))} is in both always_include and exclude"
             )
-        both = np.intersect1d(fixed, missing)
-        if both.size:
-            raise InputError(
-                f"always_include names {columns.label(int(both[0]))}, whose column of H the "
-                "moments do not carry"
-            )
         if excluded.size == n_features:
             raise InputError("exclude names every column: none is left to choose")
-        found = Restrictions(fixed, np.union1d(excluded, missing))
+        found = Restrictions(fixed, excluded)
         if self.column_groups is not None:
-            if missing.size:
-                raise InputError(
-                    "column_groups need moments that carry all columns of H"
-                )
             groups = columns.numbers(self.column_groups, "column_groups")
             split = fixed[np.isin(groups[fixed], groups[excluded])]
             if split.size:

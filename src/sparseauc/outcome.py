@@ -38,7 +38,7 @@ from .metrics import (
 )
 from .moments import Moments, moments_of
 from .moments.base import Quadratic
-from .moments.chunked import GatheredMoments, TrainingMoments, fits_completely
+from .moments.chunked import GatheredMoments, fits_completely, training_moments
 from .moments.pairs import PairMoments
 from .strata import Strata, StrataWarning, Weighting, class_weights
 from .survival import (
@@ -349,7 +349,7 @@ class Binary(Outcome):
             return super().training_sets(table, chunks, plan)
         gathered = GatheredMoments(chunks, self.positive, plan.partitions, self.strata)
         parts = [*plan.training, plan.everything]
-        return [TrainingMoments(gathered, some, solver=True) for some in parts]
+        return [training_moments(gathered, some, solver=True) for some in parts]
 
     def validate(
         self,

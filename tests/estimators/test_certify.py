@@ -74,7 +74,7 @@ def test_rows_of_the_fit_or_moments_are_needed():
         model.certify(X[:, :4], y)
     with pytest.raises(ValueError, match="time_limit must be"):
         model.certify(X, y, time_limit=-1)
-    moments = class_moments(X, y).summary(range(6))
+    moments = class_moments(X, y).summary()
     of_moments = (
         SparseAUCClassifier(k=2).fit_moments(moments, classes=(-1, 1)).certify()
     )

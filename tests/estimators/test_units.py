@@ -102,11 +102,11 @@ def test_rows_that_weigh_too_much_to_be_merged_are_refused(weight):
     model = SparseAUCClassifier(k=3)
     if 1e-270 < weight < 1e270:
         expected = SparseAUCClassifier(k=3).fit(X, y).coef_
-        summary = class_moments(chunks_in_memory(X), y, weights).summary(range(7))
+        summary = class_moments(chunks_in_memory(X), y, weights).summary()
         assert_allclose(model.fit_moments(summary).coef_, expected, rtol=1e-9)
     else:
         with pytest.raises(ValueError, match="multiply all weights"):
-            class_moments(chunks_in_memory(X), y, weights).summary(range(7))
+            class_moments(chunks_in_memory(X), y, weights).summary()
 
 
 def test_parts_of_huge_and_of_ordinary_weight_are_merged_by_weight():
@@ -114,8 +114,8 @@ def test_parts_of_huge_and_of_ordinary_weight_are_merged_by_weight():
     weight = np.where(np.arange(y.size) < 25, 2.0**300, 1.0) * rng.choice(
         [1.0, 2.0], y.size
     )
-    whole = class_moments(X, y, weight).summary(range(7))
-    parts = [class_moments(X[r], y[r], weight[r]).summary(range(7)) for r in
+    whole = class_moments(X, y, weight).summary()
+    parts = [class_moments(X[r], y[r], weight[r]).summary() for r in
              (slice(0, 25), slice(25, None))]  # fmt: skip
     merged = parts[0] + parts[1]
     assert_allclose(merged.weights, whole.weights, rtol=1e-12)

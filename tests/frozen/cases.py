@@ -218,9 +218,8 @@ def from_moments(k: int, alpha: float) -> dict[str, Any]:
     from sparseauc import SparseAUCClassifier, class_moments
 
     X, y = draw()
-    d = X.shape[1]
-    one = class_moments(X[:100], y[:100]).summary(range(d))
-    other = class_moments(X[100:], y[100:]).summary(range(d))
+    one = class_moments(X[:100], y[:100]).summary()
+    other = class_moments(X[100:], y[100:]).summary()
     return of_model(SparseAUCClassifier(k=k, alpha=alpha).fit_moments(one + other))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sparseauc import ClassMoments, class_moments
 from sparseauc.chunks import chunks_in_memory
 from sparseauc.moments import moments_of
-from sparseauc.moments.chunked import GatheredMoments, Partition, TrainingMoments
+from sparseauc.moments.chunked import GatheredMoments, Partition, training_moments
 from sparseauc.strata import Strata
 
 
@@ -64,7 +64,7 @@ def homes(X, positive, strata, weight):
             halves = [
                 class_moments(
                     X[half], positive[half], None if weight is None else weight[half]
-                ).summary(range(X.shape[1]))
+                ).summary()
                 for half in (rows[::2], rows[1::2])
                 if half.size
             ]
@@ -124,7 +124,7 @@ def test_training_folds_merged_are_those_computed_alone(problem, n_folds):
         if not len(divided.take(rows).with_both_classes(positive[rows])):
             continue
         alone = moments_of(X, positive, inside, divided)
-        merged = TrainingMoments(
+        merged = training_moments(
             gathered, [other for other in range(n_folds) if other != own]
         )
         assert merged.shares == pytest.approx(alone.shares)

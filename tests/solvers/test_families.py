@@ -128,7 +128,7 @@ def test_both_classifiers():
             X, y
         )
     assert all_there_are.get_support().sum() == 5
-    summary = class_moments(X, y).summary(range(12))
+    summary = class_moments(X, y).summary()
     without_rows = SparseAUCClassifier(k=4, limits=Limits(families=labels)).fit_moments(
         summary
     )

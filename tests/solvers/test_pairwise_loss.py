@@ -501,7 +501,7 @@ def test_minimiser_does_not_depend_on_how_moments_are_held(drawn, alpha):
         )[0]
     )
     for other in (
-        moments.summary(support),
+        moments.summary(),
         class_moments(sp.csr_array(X), positive, weight),
         class_moments(np.asfortranarray(X), positive, weight),
     ):
@@ -653,16 +653,10 @@ def test_columns_that_cannot_be_are_refused(support, message):
     X, positive = separated()
     for moments in (
         class_moments(X, positive),
-        class_moments(X, positive).summary(range(6)),
+        class_moments(X, positive).summary(),
     ):
         with pytest.raises(ValueError, match=message):
             moments.columns(support)
-
-
-def test_a_summary_without_the_column_says_so():
-    moments = class_moments(*separated()).summary([0, 2])
-    with pytest.raises(KeyError, match="column 1 of H was not taken along"):
-        minimise_on_support(moments, [0, 1])
 
 
 def test_one_class_only_has_no_minimiser():

@@ -27,7 +27,6 @@ from ..errors import InputError
 from ..folds import SplitPlan
 from ..limits import Limits, TableColumns, budgets_to_try
 from ..moments.base import Quadratic, StandardisedGram
-from ..moments.chunked import NotGathered
 from ..outcome import Outcome
 from ..path import ChosenList, check_lengths, choose_list, spread_budgets, whole_numbers
 from ..rules import ChanceWarning, score_by_others
@@ -130,33 +129,21 @@ def _labels(X: Any, strata: Any) -> Any:
 # lengths
 
 
-def resolve_limits(model: Any, missing: Indices = _NONE) -> Restrictions:
-    """Bring the limits of a model to its columns; ``missing`` ones cannot be chosen."""
+def resolve_limits(model: Any) -> Restrictions:
+    """Bring the limits of a model to its columns."""
     if model.limits is None:
-        return Restrictions(excluded=missing)
+        return Restrictions()
     names = getattr(model, "feature_names_in_", None)
-    found: Restrictions = model.limits.resolve(
-        model.n_features_in_, names, missing=missing
-    )
+    found: Restrictions = model.limits.resolve(model.n_features_in_, names)
     return found
 
 
-def check_limits(
-    model: Any, missing: Indices = _NONE, units: Units | None = None
-) -> tuple[int, Restrictions]:
-    """Return the length of the one list, and its limits; ``missing`` columns may not be chosen.
-
-    Limits are those of the basis of ``units``.
-    """
-    restrictions = resolve_limits(model, missing)
+def check_limits(model: Any, units: Units | None = None) -> tuple[int, Restrictions]:
+    """Return the length of the one list, and its limits, of the basis of ``units``."""
+    restrictions = resolve_limits(model)
     if restrictions.budgets is not None and isinstance(model.limits.budget, tuple):
         raise InputError(
             f"budget must be one number: {type(model).__name__}CV chooses among several"
-        )
-    if restrictions.excluded.size == model.n_features_in_:
-        raise InputError(
-            "the moments carry no column of H to choose from: name some in "
-            "class_moments(X, y).summary(columns)"
         )
     fewest = restrictions.count(restrictions.fixed)
     if fewest > model.k:
@@ -380,15 +367,12 @@ def certify_rows(
     table = basis_of(X, model._units)
     if not isinstance(X, Chunks):
         table = table.astype(np.float64, copy=False)
-    certify_quadratic(
-        model, outcome.quadratic(table), _NONE, time_limit, X, outcome.weight
-    )
+    certify_quadratic(model, outcome.quadratic(table), time_limit, X, outcome.weight)
 
 
 def certify_quadratic(
     model: Any,
     quadratic: Quadratic,
-    missing: Indices,
     time_limit: float,
     X: Any = None,
     weight: Array | None = None,
@@ -405,29 +389,21 @@ def certify_quadratic(
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to warn of was said by the fit
-        k, restrictions = check_limits(model, missing)
+        k, restrictions = check_limits(model)
     restrictions = restrictions.without_fixed(model.not_included_)
     coef = model.coef_[0]
     support = np.flatnonzero(coef)
     gram = StandardisedGram(quadratic)
     alpha = float(model.alpha)
-    try:
-        start = solve_on(
-            gram.block(support, support), gram.delta[support], support, alpha
+    start = solve_on(gram.block(support, support), gram.delta[support], support, alpha)
+    while True:
+        proof = certify(
+            gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit
         )
-        while True:
-            proof = certify(
-                gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit
-            )
-            lost = restrictions.lost(proof.solution.support, proof.solution.coef)
-            if lost.size == 0:
-                break
-            restrictions = restrictions.without_fixed(lost)
-    except NotGathered:
-        raise InputError(
-            "certify needs all columns of H, which are too many to be kept for rows that are "
-            "read in chunks: choose among fewer columns"
-        ) from None
+        lost = restrictions.lost(proof.solution.support, proof.solution.coef)
+        if lost.size == 0:
+            break
+        restrictions = restrictions.without_fixed(lost)
     found = ChosenList.of_solution(
         proof.solution, quadratic, gram.scale, restrictions, coef.dtype
     )

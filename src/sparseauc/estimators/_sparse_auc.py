@@ -13,7 +13,6 @@ from ..moments import Moments
 from ..outcome import Outcome
 from ..solvers.logistic import logistic_regression
 from ..strata import Weighting
-from ..utils.types import Indices
 from ._base import (
     SparseLinearClassifier,
     checks_parameters,
@@ -200,8 +199,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
     ) -> Self:
         """Choose columns and coefficients from class moments, without rows.
 
-        Moments of several tables with the same columns are added: ``a + b``. Columns of
-        H that they do not carry are not chosen from.
+        Moments of several tables with the same columns are added: ``a + b``.
 
         Parameters
         ----------
@@ -249,7 +247,7 @@ class SparseAUCClassifier(SparseLinearClassifier):
         self.moments_ = moments
         if moments.shares.size > 1:
             self.n_strata_ = moments.shares.size
-        limits = check_limits(self, _missing(moments))
+        limits = check_limits(self)
         fit_quadratic(self, moments, np.dtype(np.float64), limits)
         return self
 
@@ -296,15 +294,10 @@ class SparseAUCClassifier(SparseLinearClassifier):
         if X is not None:
             certify_rows(self, X, y, sample_weight, strata, time_limit)
         elif hasattr(self, "moments_"):
-            certify_quadratic(self, self.moments_, _missing(self.moments_), time_limit)
+            certify_quadratic(self, self.moments_, time_limit)
         else:
             raise InputError("certify needs the rows of the fit: certify(X, y)")
         return self
-
-
-def _missing(moments: Moments) -> Indices:
-    """Columns whose column of H moments do not carry."""
-    return np.setdiff1d(np.arange(moments.n_features), moments.column_index)
 
 
 def _balance_threshold(model: Any, X: Any, outcome: Outcome) -> None:

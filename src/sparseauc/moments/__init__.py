@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..strata import Strata, Weighting
 from ..utils.types import Array, Mask
 from .base import ColumnError
-from .cells import ClassMoments, Moments, OnDemand
+from .cells import ClassMoments, Moments
 from .chunked import chunked_moments
 from .rows import scale_weights, table_moments
 
@@ -19,7 +19,6 @@ __all__ = [
     "ClassMoments",
     "ColumnError",
     "Moments",
-    "OnDemand",
     "class_moments",
     "scale_weights",
 ]
@@ -32,7 +31,7 @@ def class_moments(
     *,
     strata: Any = None,
     stratum_weights: Weighting = "pairs",
-) -> OnDemand:
+) -> Moments:
     """Moments of a table, computed when asked for; X is not copied.
 
     Those of several tables with the same columns are added, ``a + b``; a table may hold
@@ -93,7 +92,7 @@ def moments_of(
     strata: Strata | None = None,
     *,
     solver: bool = False,
-) -> OnDemand:
+) -> Moments:
     """Moments of rows that were checked, in memory or in chunks.
 
     For a solver, what was not gathered of chunks raises ``NotGathered``.

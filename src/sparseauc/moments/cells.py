@@ -7,9 +7,9 @@ With the class means and covariances (each divided by its class's total weight),
 Where only pairs within strata count, S₊ and S₋ are means of those within each, δ is the
 mean of the strata's δ_s, and H = S₊ + S₋ + Σ π_s δ_sδ_sᵀ. Without strata there is one.
 
-``ClassMoments`` are numbers without rows, which are added, saved and loaded.
-``OnDemand`` computes products of columns from rows, wherever they are, when a solver
-asks for them.
+``Cells`` are a home of rows: they know means and variances, and give covariances of
+columns when a solver asks for them. ``CellSums`` are cells without rows: all of H in
+numbers, which are added, saved and loaded. ``Moments`` are the quadratic of any cells.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ import copy
 import functools
 import operator
 import os
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -34,46 +33,128 @@ from ..utils.types import Array, Indices, Mask
 from .base import COMPLETE_NUMBERS, Quadratic
 
 # Version of the file layout written by ``ClassMoments.save``.
-_FORMAT = 2
+_FORMAT = 3
 # Total weights whose products with squares of ordinary numbers keep their digits.
 _LIGHTEST = 2.0**-900
-# Bytes of a summary up to which it has all of H unless columns are named.
+# Bytes of a summary, at most.
 _MOST_BYTES = 2**30
 
 
-@dataclass(frozen=True, eq=False)
-class CellSums:
-    """Additive moments of several cells.
+class Cells(ABC):
+    """Rows by cell: 2s holds the positives of stratum s, 2s + 1 its negatives.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_cells,)
+        Total weight.
+    means, variances : ndarray of shape (n_cells, d)
+        Zeros for a cell without rows.
+    n_terms : int
+        Numbers added up for a moment, at most.
+    precision : float
+        Relative precision of the covariances of whole columns.
+    is_complete : bool
+        Whether all covariances are at hand.
+    sums_rows, reads_again : bool
+        As of ``Quadratic``.
+    """
+
+    weight: Array
+    means: Array
+    variances: Array
+    n_terms: int = 8
+    precision: float = Quadratic.precision
+    is_complete: bool = False
+    sums_rows: bool = True
+    reads_again: bool = False
+
+    @abstractmethod
+    def covariances(
+        self, columns: Indices, others: Indices | None, factors: Array
+    ) -> Array:
+        """Covariances of columns with others, or all, of the cells times their factors, added."""
+
+    @property
+    def differences(self) -> Array:
+        """Differences of the means of both classes, as exact as can be."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            differences: Array = self.means[1::2] - self.means[::2]
+        return differences
+
+    @property
+    def offsets(self) -> Array:
+        """How far from zero numbers lie, besides deviations, that are added up."""
+        return np.abs(self.means)
+
+    def expect(self, ahead: Callable[[], Indices]) -> None:  # noqa: B027
+        """Hear which columns may be asked for soon; see ``Quadratic``."""
+
+    def scatter_of(self, number: int) -> tuple[Array, Array]:
+        """Σ w (x − mean)² of a cell, column by column, and Σ w (x − mean)(x − mean)ᵀ."""
+        every = np.arange(self.means.shape[1])
+        factors = np.eye(1, self.weight.size, number)[0]
+        cross = self.weight[number] * self.covariances(every, every, factors)
+        return cross.diagonal(), cross
+
+
+class CellSums(Cells):
+    """Additive moments of cells, as plain numbers.
 
     Attributes
     ----------
     weight : ndarray of shape (n_cells,)
         Total sample weight (the number of rows without weights).
-    mean : ndarray of shape (n_cells, d)
+    means : ndarray of shape (n_cells, d)
     scatter : ndarray of shape (n_cells, d)
         Σ w (x − mean)², column by column.
-    cross : ndarray of shape (n_cells, q, d)
-        Σ w (x_c − mean_c)(x − mean) for the q columns c taken along.
+    cross : ndarray of shape (n_cells, d, d)
+        Σ w (x − mean)(x − mean)ᵀ; or of shape (n_cells, 0, 0), if it is not wanted.
     """
 
-    weight: Array
-    mean: Array
-    scatter: Array
-    cross: Array
+    NAMES = ("weight", "means", "scatter", "cross")
+    is_complete = True
+    sums_rows = False
+
+    def __init__(
+        self, weight: Array, means: Array, scatter: Array, cross: Array
+    ) -> None:
+        self.weight = weight
+        self.means = means
+        self.scatter = scatter
+        self.cross = cross
 
     @classmethod
-    def empty(cls, n_cells: int, n_features: int, n_columns: int = 0) -> Self:
+    def empty(cls, n_cells: int, n_features: int, *, products: bool) -> Self:
         """Moments of no rows."""
-        shape = n_cells, n_features
-        cross = np.zeros((n_cells, n_columns, n_features))
+        shape = (n_cells, n_features)
+        width = n_features if products else 0
+        cross = np.zeros((n_cells, width, width))
         return cls(np.zeros(n_cells), np.zeros(shape), np.zeros(shape), cross)
 
     @property
-    def variances(self) -> Array:
+    def variances(self) -> Array:  # type: ignore[override]
         """Variance of each column, 0 without rows."""
-        return self.scatter / np.where(self.weight > 0, self.weight, 1.0)[:, None]
+        return self.scatter / self._counts[:, None]
 
-    def add(self, other: CellSums, columns: Indices, first: int = 0) -> None:
+    @property
+    def _counts(self) -> Array:
+        return np.where(self.weight > 0, self.weight, 1.0)
+
+    def covariances(
+        self, columns: Indices, others: Indices | None, factors: Array
+    ) -> Array:
+        """Covariances of columns with others, or all, of the cells times their factors, added."""
+        if others is None:
+            chosen = self.cross[:, columns]
+        else:
+            chosen = self.cross[:, columns[:, None], others]
+        return np.tensordot(factors / self._counts, chosen, 1)
+
+    def scatter_of(self, number: int) -> tuple[Array, Array]:
+        """Return the numbers of a cell."""
+        return self.scatter[number], self.cross[number]
+
+    def add(self, other: Cells, first: int = 0) -> None:
         """Add the rows of other cells, in place: to ours from the ``first`` on.
 
         Means are moved by their difference rather than recovered from raw sums, so that
@@ -84,101 +165,102 @@ class CellSums:
             old = float(self.weight[own])
             self.weight[own] += other.weight[number]
             share = float(other.weight[number] / self.weight[own])
-            gap = other.mean[number] - self.mean[own]
-            self.mean[own] += share * gap
+            gap = other.means[number] - self.means[own]
+            self.means[own] += share * gap
             with np.errstate(
                 over="ignore", invalid="ignore"
             ):  # too large: refused by name
-                self.scatter[own] += other.scatter[number]
-                self.cross[own] += other.cross[number]
+                if self.cross.size:
+                    scatter, cross = other.scatter_of(number)
+                    self.cross[own] += cross
+                    if old > 0:
+                        self.cross[own] += np.outer(old * share * gap, gap)
+                else:
+                    scatter = other.weight[number] * other.variances[number]
+                self.scatter[own] += scatter
                 if old > 0:
                     self.scatter[own] += old * share * gap**2
-                    self.cross[own] += np.outer(old * share * gap[columns], gap)
 
-    def merged(self, other: CellSums, columns: Indices) -> CellSums:
+    def merged(self, other: CellSums) -> CellSums:
         """Add the rows of as many other cells."""
         total = copy.deepcopy(self)
-        total.add(other, columns)
+        total.add(other)
         return total
 
 
 class Moments(Quadratic):
-    """Quadratic of solvers, from the moments of the cells.
-
-    Cell 2s holds the positives of stratum s, cell 2s + 1 its negatives.
+    """Quadratic of two classes, from the moments of their cells.
 
     Attributes
     ----------
+    cells : Cells
+        The rows.
+    shares : ndarray of shape (n_strata,)
+        What each stratum counts, 1 in all.
     weights : tuple of float
         Total sample weight of the positives and of the negatives: without weights,
         their numbers.
-    shares : ndarray of shape (n_strata,)
-        What each stratum counts, 1 in all.
-    cell_weights : ndarray of shape (n_cells,)
-    cell_means, cell_variances : ndarray of shape (n_cells, d)
-        Zeros for a cell without rows.
-    varies : ndarray of bool of shape (d,)
-        False for columns that hold one value in every row that counts, stratum by
-        stratum.
+    weight_unit : float
+        What the weights were divided by: 1, or a power of two where they are huge or
+        tiny.
     """
 
     def __init__(
-        self,
-        weight: Array,
-        shares: Array,
-        means: Array,
-        variances: Array,
-        *,
-        varies: Mask | None = None,
-        differences: Array | None = None,
-        n_terms: int = 8,
-        offsets: Array | None = None,
+        self, cells: Cells, shares: Array | None = None, weight_unit: float = 1.0
     ) -> None:
-        positive, negative = weight.reshape(-1, 2).sum(axis=0).tolist()
+        self.cells = cells
+        self.shares = np.ones(1) if shares is None else shares
+        self.weight_unit = weight_unit
+        positive, negative = cells.weight.reshape(-1, 2).sum(axis=0).tolist()
         self.weights: tuple[float, float] = (positive, negative)
-        self.shares = shares
-        self.cell_weights = weight
-        self.cell_means = means
-        self.cell_variances = variances
-        if varies is None:
-            varies = (variances > 0).any(axis=0) | (means[::2] != means[1::2]).any(
-                axis=0
-            )
-        self.varies = varies
-        self.n_features = means.shape[1]
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._differences: Array = means[1::2] - means[::2]
-        if differences is not None:
-            self._differences = differences
-        # Numbers added up for a moment, and how far from zero they lie besides
-        # deviations.
-        self._n_terms = n_terms
-        self._offsets = np.abs(means if offsets is None else offsets)
+        self.n_features = cells.means.shape[1]
+        self.precision = cells.precision
+        self.sums_rows = cells.sums_rows
+        self.reads_again = cells.reads_again
+        self.is_complete = cells.is_complete and self.n_features**2 <= COMPLETE_NUMBERS
 
-    @abstractmethod
+    @cached_property
+    def varies(self) -> Mask:  # type: ignore[override]
+        """False for columns that hold one value in every row that counts, stratum by stratum."""
+        spread = (self.cells.variances > 0).any(axis=0)
+        varies: Mask = spread | (self.cells.differences != 0).any(axis=0)
+        return varies
+
+    def expect(self, ahead: Callable[[], Indices]) -> None:
+        """Hear which rows of H may be asked for soon, best first."""
+        self.cells.expect(ahead)
+
     def within(self, columns: Indices, others: Indices | None = None) -> Array:
         """S₊ + S₋ of some columns with others, in double precision, or with all columns."""
+        return self.cells.covariances(columns, others, np.repeat(self.shares, 2))
 
-    @abstractmethod
-    def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
-        """Numbers without rows, with the products of all columns or of some.
+    def summary(self) -> ClassMoments:
+        """Take along all of H in numbers, without rows."""
+        cells = self.cells
+        if 8 * cells.means.size * self.n_features > _MOST_BYTES:
+            raise InputError(
+                f"products of all {self.n_features} columns would fill the memory: choose those "
+                "to take along, as by class_moments(X[:, columns], y)"
+            )
+        unit = self.weight_unit
+        for weight in self.weights:
+            if weight and not _LIGHTEST < weight * unit < 1 / _LIGHTEST:
+                raise InputError(
+                    "weights this large or small leave no numbers to merge: multiply all weights, "
+                    "of these rows and others, by a constant"
+                )
+        sums = CellSums.empty(cells.weight.size, self.n_features, products=True)
+        sums.add(cells)
+        sums = CellSums(
+            sums.weight * unit, sums.means, sums.scatter * unit, sums.cross * unit
+        )
+        return ClassMoments(sums, self.shares)
 
-        Parameters
-        ----------
-        columns : array-like of int, optional
-            The columns of H to take along; only these can be chosen later.
-        """
-
-    @property
-    def column_index(self) -> Indices:
-        """The columns of H that can be given, ascending."""
-        return np.arange(self.n_features)
-
-    @property
+    @cached_property
     def differences(self) -> Array:
         """δ_s of each stratum, of shape (n_strata, d), as exact as can be."""
         self.check_both_classes()
-        return self._differences
+        return self.cells.differences
 
     def _by_class(self, values: Array) -> tuple[Array, Array]:
         """Means over the strata of numbers by cell, for each class."""
@@ -192,7 +274,7 @@ class Moments(Quadratic):
     @property
     def means(self) -> tuple[Array, Array]:
         """Mean of each class, over the strata."""
-        return self._by_class(self.cell_means)
+        return self._by_class(self.cells.means)
 
     @property
     def centre(self) -> Array:
@@ -204,7 +286,7 @@ class Moments(Quadratic):
     def variances(self) -> tuple[Array, Array]:
         """Variances of the columns within each class, divided by its weight."""
         self.check_both_classes()
-        return self._by_class(self.cell_variances)
+        return self._by_class(self.cells.variances)
 
     @property
     def ratio(self) -> float:
@@ -238,7 +320,7 @@ class Moments(Quadratic):
     @property
     def magnitudes(self) -> Array:  # type: ignore[override]
         """The largest mean of any cell, without its sign."""
-        magnitudes: Array = np.abs(self.cell_means).max(axis=0)
+        magnitudes: Array = np.abs(self.cells.means).max(axis=0)
         return magnitudes
 
     def columns(self, columns: npt.ArrayLike) -> Array:
@@ -280,13 +362,14 @@ class Moments(Quadratic):
             root of both sums of squares (Cauchy and Schwarz).
         """
         eps = Quadratic.precision
-        size = np.sqrt(self.cell_variances) + self._offsets
+        n_terms = self.cells.n_terms
+        size = np.sqrt(self.cells.variances) + self.cells.offsets
         magnitudes = size[::2] + size[1::2] + np.abs(self.differences)
         if self.shares.size == 1:
-            return (4.0 * self._n_terms + 32.0) * eps, 1.01 * magnitudes[0]
+            return (4.0 * n_terms + 32.0) * eps, 1.01 * magnitudes[0]
         # Sums over strata of products are at most the root of both sums of squares, and
         # what strata count is rounded itself.
-        unit = (8.0 * (self._n_terms + self.shares.size) + 64.0) * eps
+        unit = (8.0 * (n_terms + self.shares.size) + 64.0) * eps
         return unit, 1.01 * np.sqrt(self.shares @ magnitudes**2)
 
     def __add__(self, other: Moments) -> ClassMoments:
@@ -321,8 +404,6 @@ class ClassMoments(Moments):
     ----------
     sums : CellSums
         The additive moments of the positives and of the negatives, of every stratum.
-    column_index : ndarray of shape (q,)
-        The columns of H that can be given, ascending.
 
     Examples
     --------
@@ -335,26 +416,9 @@ class ClassMoments(Moments):
     True
     """
 
-    sums_rows = False
-
-    def __init__(
-        self, sums: CellSums, column_index: Indices, shares: Array | None = None
-    ) -> None:
-        shares = np.ones(1) if shares is None else shares
-        super().__init__(sums.weight, shares, sums.mean, sums.variances)
+    def __init__(self, sums: CellSums, shares: Array | None = None) -> None:
+        super().__init__(sums, shares)
         self.sums = sums
-        self._column_index = column_index
-
-    @property
-    def column_index(self) -> Indices:
-        """The columns of H that can be given, ascending."""
-        return self._column_index
-
-    @property
-    def is_complete(self) -> bool:  # type: ignore[override]
-        """Return whether all of H was taken along."""
-        d = self.n_features
-        return self.column_index.size == d and d**2 <= COMPLETE_NUMBERS
 
     @classmethod
     def merge(cls, parts: Iterable[Moments]) -> ClassMoments:
@@ -397,19 +461,16 @@ class ClassMoments(Moments):
                 raise InputError(
                     f"strata of {parts[0].n_features} and {part.n_features} columns do not combine"
                 )
-        counted = [part.summary() for part in parts if min(part.weights) > 0]
+        counted = [part.summary().sums for part in parts if min(part.weights) > 0]
         if not counted:
             raise InputError("none of these strata holds rows of both classes")
-        common = functools.reduce(
-            np.intersect1d, [part.column_index for part in counted]
+        sums = CellSums(
+            *(
+                np.concatenate([getattr(one, name) for one in counted])
+                for name in CellSums.NAMES
+            )
         )
-        strata = [vars(part.summary(common).sums) for part in counted]
-        arrays = {
-            f.name: np.concatenate([one[f.name] for one in strata])
-            for f in fields(CellSums)
-        }
-        sums = CellSums(**arrays)
-        return cls(sums, common, pair_shares(sums.weight.reshape(-1, 2).T, weighting))
+        return cls(sums, pair_shares(sums.weight.reshape(-1, 2).T, weighting))
 
     def _combine(self, other: ClassMoments) -> ClassMoments:
         """Add the rows of another summary."""
@@ -417,55 +478,21 @@ class ClassMoments(Moments):
             raise InputError(
                 f"moments over {self.n_features} and {other.n_features} columns do not combine"
             )
-        if not np.array_equal(self.column_index, other.column_index):
-            raise InputError("moments that carry different columns of H do not combine")
         if self.shares.size + other.shares.size > 2:
             raise InputError(
                 "moments within strata are not merged: merge those of each stratum, and bring them "
                 "together with ClassMoments.of_strata"
             )
-        return ClassMoments(
-            self.sums.merged(other.sums, self.column_index), self.column_index
-        )
+        return ClassMoments(self.sums.merged(other.sums))
 
-    def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
-        """Keep all columns of H, or some of those taken along."""
-        if columns is None:
-            return self
-        index = np.unique(self._check_columns(columns))
-        sums = replace(self.sums, cross=self.sums.cross[:, self._places(index)])
-        return ClassMoments(sums, index, self.shares)
-
-    def _places(self, index: Indices) -> Indices:
-        """Places of the products of columns that were taken along."""
-        place = np.searchsorted(self.column_index, index)
-        known = place < self.column_index.size
-        known[known] = self.column_index[place[known]] == index[known]
-        if not known.all():
-            raise KeyError(
-                f"column {index[~known][0]} of H was not taken along; "
-                "name it in summary(columns=…) when the rows are read"
-            )
-        return place
-
-    def within(self, columns: Indices, others: Indices | None = None) -> Array:
-        """S₊ + S₋ of some columns with others, or with all."""
-        weight = np.where(self.cell_weights > 0, self.cell_weights, 1.0)
-        factors = np.repeat(self.shares, 2) / weight
-        places = self._places(columns)
-        if others is None:
-            products = self.sums.cross[:, places]
-        else:
-            products = self.sums.cross[:, places[:, None], others]
-        return np.tensordot(factors, products, 1)
+    def summary(self) -> ClassMoments:
+        """Return these numbers."""
+        return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an ``.npz`` file, whole or not at all."""
-        arrays = {
-            "column_index": self.column_index,
-            "shares": self.shares,
-            **vars(self.sums),
-        }
+        arrays = {name: getattr(self.sums, name) for name in CellSums.NAMES}
+        arrays["shares"] = self.shares
         write_atomically(path, lambda file: np.savez(file, format=_FORMAT, **arrays))
 
     @classmethod
@@ -475,13 +502,10 @@ class ClassMoments(Moments):
             with np.load(path, allow_pickle=False) as file:
                 if int(file["format"]) != _FORMAT:
                     raise InputError(f"format {int(file['format'])} is not known here")
-                sums = CellSums(**{f.name: file[f.name] for f in fields(CellSums)})
+                sums = CellSums(*(file[name] for name in CellSums.NAMES))
                 shares = file["shares"]
-                index = file["column_index"]
-                _check_shapes(sums, index, shares.size)
-                moments = cls(sums, index, shares)
-                moments._check_columns(index)
-                return moments
+                _check_shapes(sums, shares.size)
+                return cls(sums, shares)
         except FileNotFoundError:
             raise
         except Exception as error:
@@ -492,70 +516,17 @@ class ClassMoments(Moments):
             ) from error
 
 
-class OnDemand(Moments):
-    """Moments of rows that are at hand: products of columns are computed when they are asked for.
-
-    Attributes
-    ----------
-    weight_unit : float
-        What the weights were divided by: 1, or a power of two where they are huge or
-        tiny.
-    """
-
-    weight_unit: float = 1.0
-
-    @abstractmethod
-    def _covariances(
-        self, columns: Indices, others: Indices | None, factors: Array
-    ) -> Array:
-        """Covariances of columns with others, or all, of the cells times their factors, added."""
-
-    @abstractmethod
-    def sums(self, columns: Indices) -> CellSums:
-        """Additive moments of the cells, with the products of some columns."""
-
-    def within(self, columns: Indices, others: Indices | None = None) -> Array:
-        """S₊ + S₋ of some columns with others, in double precision, or with all columns."""
-        return self._covariances(columns, others, np.repeat(self.shares, 2))
-
-    def summary(self, columns: npt.ArrayLike | None = None) -> ClassMoments:
-        """Numbers without rows, with the products of all columns or of some."""
-        d = self.n_features
-        index = (
-            np.arange(d) if columns is None else np.unique(self._check_columns(columns))
-        )
-        if columns is None and 8 * self.cell_means.size * d > _MOST_BYTES:
-            raise InputError(
-                f"products of all {d} columns would fill the memory: name those to take along in "
-                "summary(columns)"
-            )
-        unit = self.weight_unit
-        for weight in self.weights:
-            if weight and not _LIGHTEST < weight * unit < 1 / _LIGHTEST:
-                raise InputError(
-                    "weights this large or small leave no numbers to merge: multiply all weights, "
-                    "of these rows and others, by a constant"
-                )
-        sums = self.sums(index)
-        sums = CellSums(
-            sums.weight * unit, sums.mean, sums.scatter * unit, sums.cross * unit
-        )
-        return ClassMoments(sums, index, self.shares)
-
-
-def _check_shapes(sums: CellSums, index: Indices, n_strata: int) -> None:
+def _check_shapes(sums: CellSums, n_strata: int) -> None:
     """Refuse arrays of a file that do not fit together."""
     cells = 2 * n_strata
-    d = sums.mean.shape[-1]
-    expected = {
+    d = sums.means.shape[-1]
+    shapes = {
         "weight": (cells,),
-        "mean": (cells, d),
+        "means": (cells, d),
         "scatter": (cells, d),
-        "cross": (cells, index.size, d),
+        "cross": (cells, d, d),
     }
-    fits = np.array_equal(index, np.unique(index))
-    for name, shape in expected.items():
+    for name, shape in shapes.items():
         array = getattr(sums, name)
-        fits &= array.shape == shape and array.dtype == np.float64
-    if not fits:
-        raise InputError("its arrays do not fit together")
+        if array.shape != shape or array.dtype != np.float64:
+            raise InputError("its arrays do not fit together")

@@ -10,8 +10,6 @@ each time for all training sets at once: a solver that lacks a part of H ends wi
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,28 +17,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..chunks import Chunks
+from .._validation import check_finite
+from ..chunks import Chunks, Pass
 from ..errors import InputError
 from ..strata import Strata
-from ..utils.arrays import is_tensor, to_host
+from ..utils.arrays import beside, import_torch, is_tensor, to_host, zeros_beside
 from ..utils.types import Array, Indices, Mask
-from . import _tensors
-from .base import COMPLETE_NUMBERS
-from .cells import CellSums, OnDemand
-from .passes import Products, Summaries
+from .cells import Cells, CellSums, Moments
+from .rows import TableCells, cells_of, fit_single_precision
 
 # Bytes of cross products up to which those of all columns are gathered on the first
 # reading.
 _ALL_BYTES = 2**29
 # Bytes of cross products that are gathered where nothing less will do.
 _MOST_BYTES = 2**31
-# Variances of columns whose products may be summed in single precision.
-_ORDINARY = 1e-20, 1e20
 # Bytes of rows of H up to which rows are gathered before they are asked for.
 _AHEAD_BYTES = 2**29
 
 
-class NotGathered(Exception):
+class NotGathered(InputError):
     """A solver asks for parts of H that another pass over the rows must gather first.
 
     Attributes
@@ -50,7 +45,10 @@ class NotGathered(Exception):
     """
 
     def __init__(self, source: GatheredMoments) -> None:
-        super().__init__("parts of H are missing")
+        super().__init__(
+            "all columns of H are needed at once, which are too many to be kept for rows that "
+            "are read in chunks: choose among fewer columns"
+        )
         self.source = source
 
 
@@ -68,6 +66,84 @@ class Partition:
 def fits_completely(n_features: int, n_parts: int) -> bool:
     """Return whether all of H in every part is gathered on the first reading."""
     return n_parts * 2 * n_features**2 * 8 <= _ALL_BYTES
+
+
+def _divide(
+    X: Any, counts: Sequence[int], known: Sequence[npt.NDArray[Any]]
+) -> Iterator[tuple[int, TableCells]]:
+    """Rows of a chunk by the cells of each partition, and the number of its first cell.
+
+    Of rows, the cell and the weight in each partition are known.
+    """
+    first = 0
+    for count, cell, weight in zip(counts, known[::2], known[1::2], strict=True):
+        yield first, cells_of(X, cell, weight, count)
+        first += count
+
+
+@dataclass(eq=False)
+class Summaries(Pass[CellSums]):
+    """Moments of every cell, with the products of all columns or without."""
+
+    counts: Sequence[int]  # of the cells of each partition
+    products: bool
+
+    def add(
+        self, state: CellSums | None, X: Any, start: int, *known: npt.NDArray[Any]
+    ) -> CellSums:
+        """Merge in the moments of a chunk; its entries must be finite."""
+        check_finite(X, start)
+        if state is None:
+            n_cells = sum(self.counts)
+            state = CellSums.empty(n_cells, X.shape[1], products=self.products)
+        for first, cells in _divide(X, self.counts, known):
+            state.add(cells, first)
+        return state
+
+    def merge(self, first: CellSums, second: CellSums) -> CellSums:
+        """Merge cell by cell."""
+        return first.merged(second)
+
+
+@dataclass(eq=False)
+class Products(Pass[list[Any]]):
+    """Products of some columns with others in each cell, about known means.
+
+    ``wanted`` are columns and the others to multiply them with, None for all; where
+    they are all, products may be of ``single`` precision.
+    """
+
+    counts: Sequence[int]
+    wanted: Sequence[tuple[Indices, Indices | None]]
+    means: Array
+    single: bool
+
+    def add(
+        self, state: list[Any] | None, X: Any, start: int, *known: npt.NDArray[Any]
+    ) -> list[Any]:
+        """Add the products of a chunk, to arrays of shape (n_cells, columns, others)."""
+        del start
+        state = state or [self._nothing(X, *pair) for pair in self.wanted]
+        for first, cells in _divide(X, self.counts, known):
+            for number in np.flatnonzero(cells.weight).tolist():
+                place = first + number
+                for (columns, others), total in zip(self.wanted, state, strict=True):
+                    cells.add_products(
+                        total[place], columns, others, number, self.means[place]
+                    )
+        return state
+
+    def _nothing(self, X: Any, columns: Indices, others: Indices | None) -> Any:
+        """Zeros to add to; those of a tensor lie on its device."""
+        width = X.shape[1] if others is None else others.size
+        kind = np.float32 if others is None and self.single else np.float64
+        return zeros_beside(X, (len(self.means), columns.size, width), kind)
+
+    def merge(self, first: list[Any], second: list[Any]) -> list[Any]:
+        """Add up."""
+        for total, other in zip(first, second, strict=True):
+            total += other
+        return first
 
 
 class GatheredMoments:
@@ -107,14 +183,14 @@ class GatheredMoments:
         self.is_complete = products and fits_completely(
             self.n_features, sum(self._counts) // 2
         )
-        held = np.arange(self.n_features if self.is_complete else 0)
-        self.sums: CellSums = chunks.run(Summaries(self._counts, held), *self._known)
-        # Products of some columns with all, those of each pass by cell, column and
-        # other; and the pass of each column, −1 for none, and its number there.
+        self.sums = chunks.run(Summaries(self._counts, self.is_complete), *self._known)
+        # Products by cell, column and other: of all columns, or of those of each pass
+        # with all; and the pass of each column, −1 for none, and its number there.
         self._passes: list[Any] = []
         self._pass = np.full(self.n_features, -1)
         self._row = np.zeros(self.n_features, np.int64)
-        self._add_rows(held, self.sums.cross)
+        if self.is_complete:
+            self._add_rows(np.arange(self.n_features), self.sums.cross)
         # Products of some columns among themselves, and the place of each there.
         self._block = np.empty((sum(self._counts), 0, 0))
         self._columns = np.empty(0, np.int64)
@@ -170,23 +246,20 @@ class GatheredMoments:
                 f"{n_cells // 2} parts of the rows would fill the memory: choose among fewer "
                 "columns, give coarser strata, or leave groups out"
             )
-        variances = self.sums.variances.max(axis=0)
-        ordinary = (variances > _ORDINARY[0]) & (variances < _ORDINARY[1]) | (
-            variances == 0
-        )
-        single = single and self._chunks.dtype == np.float32 and bool(ordinary.all())
+        single = single and self._chunks.dtype == np.float32
+        single = single and fit_single_precision(self.sums.variances)
         wanted = [(rows, None), (block, together)]
-        work = Products(self._counts, wanted, self.sums.mean, single)
-        found = self._chunks.run(work, *self._known)
+        work = Products(self._counts, wanted, self.sums.means, single)
+        products, blocks = self._chunks.run(work, *self._known)
         if rows.size:
-            self._add_rows(rows, found[0])
+            self._add_rows(rows, products)
         if block.size:
-            products = to_host(found[1])
+            new = to_host(blocks)
             old = self._columns.size
             larger = np.empty((n_cells, together.size, together.size))
             larger[:, :old, :old] = self._block
-            larger[:, old:] = products
-            larger[:, :old, old:] = np.swapaxes(products[..., :old], -1, -2)
+            larger[:, old:] = new
+            larger[:, :old, old:] = np.swapaxes(new[..., :old], -1, -2)
             self._block = larger
             self._columns = together
             self._place[block] = np.arange(old, together.size)
@@ -201,39 +274,49 @@ class GatheredMoments:
         ranked = sorted(ahead, key=lambda row: (self._ahead[row], row))
         return rows | set(ranked[: max(room, 0)])
 
-    def find(
-        self, columns: Indices, others: Indices | None
-    ) -> Iterator[tuple[Any, Any, Indices, Any]]:
-        """Places of the products of columns with others, or with all; ``NotGathered`` if nowhere.
+    def add_up(self, columns: Indices, others: Indices | None, counts: Array) -> Array:
+        """Products of columns with others, or all, of the cells times what they count, added.
 
-        Gives some of the columns at a time: which, products that they are among, and
-        their rows and the columns of the others there.
+        ``NotGathered`` where they are missing.
         """
-        rows_missing = columns[self._pass[columns] < 0]
-        if others is not None:
+        if others is not None and not self.is_complete:
+            # Rows may be of single precision, and are no part of it.
             wanted = np.concatenate([columns, others])
             missing = wanted[self._place[wanted] < 0]
-            if missing.size == 0:
-                yield (
-                    slice(None),
-                    self._block,
-                    self._place[columns],
-                    self._place[others],
-                )
-                return
-            if not self.is_complete:  # rows may be of single precision
+            if missing.size:
                 raise self.ask(block=missing.tolist())
-        elif rows_missing.size:
-            raise self.ask(rows=rows_missing.tolist())
+            places = np.ix_(self._place[columns], self._place[others])
+            return _add_cells(self._block, counts, places)
+        missing = columns[self._pass[columns] < 0]
+        if missing.size:
+            raise self.ask(rows=missing.tolist())
+        width = self.n_features if others is None else others.size
+        total = np.empty((columns.size, width))
         for number in np.unique(self._pass[columns]).tolist():
             chosen = np.flatnonzero(self._pass[columns] == number)
-            yield chosen, self._passes[number], self._row[columns[chosen]], others
+            rows = self._row[columns[chosen]]
+            index: Any = rows if others is None else np.ix_(rows, others)
+            total[chosen] = _add_cells(self._passes[number], counts, index)
+        return total
 
 
-class TrainingMoments(OnDemand):
-    """Moments of some parts of rows that are read in chunks.
+def _add_cells(products: Any, counts: Array, index: Any) -> Array:
+    """Add up some products of cells times what they count."""
+    if is_tensor(products):
+        # In one operation: solvers in other threads would delay each of many.
+        chosen = products[:, beside(index, products)]
+        total = import_torch().tensordot(beside(counts, products), chosen, 1)
+        return to_host(total)
+    total = np.zeros(products[0][index].shape)
+    for number in np.flatnonzero(counts).tolist():
+        total += products[number][index] * counts[number]
+    return total
 
-    What was not gathered before takes another pass; for a solver it raises
+
+class TrainingCells(Cells):
+    """Cells merged from those of some parts of gathered rows.
+
+    What was not gathered before takes another pass; for a ``solver`` it raises
     ``NotGathered``.
     """
 
@@ -241,94 +324,76 @@ class TrainingMoments(OnDemand):
     _ahead: Callable[[], Indices] | None = None
 
     def __init__(
-        self, gathered: GatheredMoments, parts: Sequence[int], *, solver: bool = False
+        self,
+        gathered: GatheredMoments,
+        members: npt.NDArray[np.integer[Any]],
+        *,
+        solver: bool,
     ) -> None:
         self._gathered, self._solver = gathered, solver
+        self.is_complete = gathered.is_complete
         self.reads_again = not gathered.is_complete
-        strata, every = gathered.strata, gathered.sums
-        n_cells = 2 * (1 if strata is None else len(strata))
-        none = np.empty(0, np.int64)
-        merged = CellSums.empty(n_cells, gathered.n_features)
+        self.n_terms = 4 * gathered.n_rows  # rows and chunks
+        sums = gathered.sums
         # Parts are merged, and none is subtracted: a column that varies elsewhere only
         # has no variance here.
-        numbers = n_cells * np.array(parts)[:, None] + np.arange(n_cells)
-        for of in numbers:
-            arrays = every.weight[of], every.mean[of], every.scatter[of]
-            merged.add(
-                CellSums(*arrays, np.zeros((n_cells, 0, gathered.n_features))), none
-            )
-        kept = np.arange(n_cells)
-        shares = np.ones(1)
-        if strata is not None:  # strata without both classes count nothing
-            both = merged.weight.reshape(-1, 2).min(axis=1) > 0
-            if not both.any():
-                raise InputError("none of these strata holds rows of both classes")
-            kept = kept[np.repeat(both, 2)]
-            shares = strata.shares(merged.weight[kept].reshape(-1, 2).T)
-        super().__init__(
-            merged.weight[kept],
-            shares,
-            merged.mean[kept],
-            merged.variances[kept],
-            n_terms=4 * gathered.n_rows,  # rows and chunks
-        )
+        merged = CellSums.empty(members.shape[1], gathered.n_features, products=False)
+        for of in members:
+            arrays = sums.weight[of], sums.means[of], sums.scatter[of]
+            merged.add(CellSums(*arrays, merged.cross))
+        self.weight = merged.weight
+        self.means = merged.means
+        self.variances = merged.variances
         # The cells that make up those merged, with weights, and means less those of all
         # together.
-        numbers = numbers[:, kept]
-        counted = every.weight[numbers] > 0
-        self._members = numbers[counted]
+        counted = sums.weight[members] > 0
+        self._members = members[counted]
         self._of = np.nonzero(counted)[1]
-        self._gaps = every.mean[self._members] - self.cell_means[self._of]
-
-    @property
-    def is_complete(self) -> bool:  # type: ignore[override]
-        """Return whether all of H is at hand."""
-        return self._gathered.is_complete and self.n_features**2 <= COMPLETE_NUMBERS
+        self._gaps = sums.means[self._members] - self.means[self._of]
 
     def expect(self, ahead: Callable[[], Indices]) -> None:
         """Gather these rows, the first above all, in the same pass where memory allows."""
         if self._solver:
             self._ahead = ahead
 
-    def sums(self, columns: Indices) -> CellSums:
-        """Additive moments of the cells, with the products of some columns."""
-        weight = self.cell_weights
-        each = zip(weight, np.eye(weight.size), strict=True)
-        cross = np.array([w * self._covariances(columns, None, one) for w, one in each])
-        scatter = self.cell_variances * weight[:, None]
-        return CellSums(weight, self.cell_means, scatter, cross)
-
-    def _covariances(
+    def covariances(
         self, columns: Indices, others: Indices | None, factors: Array
     ) -> Array:
+        """Covariances of columns with others, or all, of the cells times their factors, added."""
+        sums = self._gathered.sums
+        counts = np.zeros(sums.weight.size)
+        own = (factors / np.where(self.weight > 0, self.weight, 1.0))[self._of]
+        counts[self._members] = own
         try:
-            found = list(self._gathered.find(columns, others))
+            total = self._gathered.add_up(columns, others, counts)
         except NotGathered:
             if self._solver:
-                self._gathered.ask(
-                    ahead=() if self._ahead is None else self._ahead().tolist()
-                )
+                ahead = () if self._ahead is None else self._ahead().tolist()
+                self._gathered.ask(ahead=ahead)
                 raise
             self._gathered.gather()
-            found = list(self._gathered.find(columns, others))
-        # What each member counts.
-        counts = (factors / np.where(self.cell_weights > 0, self.cell_weights, 1.0))[
-            self._of
-        ]
-        weights = self._gathered.sums.weight[self._members]
+            total = self._gathered.add_up(columns, others, counts)
         gaps = self._gaps if others is None else self._gaps[:, others]
-        total: Array = ((counts * weights)[:, None] * self._gaps[:, columns]).T @ gaps
-        members = [
-            (int(self._members[at]), counts[at]) for at in np.flatnonzero(counts)
-        ]
-        for chosen, products, rows, across in found if members else []:
-            if is_tensor(products):
-                total[chosen] += _tensors.sum_products(products, members, rows, across)
-                continue
-            index: Any = rows if across is None else np.ix_(rows, across)
-            parts = (products[number][index] * count for number, count in members)
-            total[chosen] += functools.reduce(operator.iadd, parts)
+        weights = own * sums.weight[self._members]
+        total += (weights[:, None] * self._gaps[:, columns]).T @ gaps
         return total
+
+
+def training_moments(
+    gathered: GatheredMoments, parts: Sequence[int], *, solver: bool = False
+) -> Moments:
+    """Moments of some parts of gathered rows; see ``TrainingCells``."""
+    strata = gathered.strata
+    n_cells = 2 * (1 if strata is None else len(strata))
+    members = n_cells * np.array(parts)[:, None] + np.arange(n_cells)
+    if strata is None:
+        return Moments(TrainingCells(gathered, members, solver=solver))
+    weights = gathered.sums.weight[members].sum(axis=0).reshape(-1, 2)
+    both = weights.min(axis=1) > 0  # strata without both classes count nothing
+    if not both.any():
+        raise InputError("none of these strata holds rows of both classes")
+    cells = TrainingCells(gathered, members[:, np.repeat(both, 2)], solver=solver)
+    return Moments(cells, strata.shares(weights[both].T))
 
 
 def chunked_moments(
@@ -339,10 +404,10 @@ def chunked_moments(
     *,
     products: bool = True,
     solver: bool = False,
-) -> OnDemand:
+) -> Moments:
     """Moments of all rows of a table that is read in chunks; see ``GatheredMoments``."""
     everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
     gathered = GatheredMoments(
         chunks, positive, [everything], strata, products=products
     )
-    return TrainingMoments(gathered, [0], solver=solver)
+    return training_moments(gathered, [0], solver=solver)

@@ -79,6 +79,24 @@ def as_tensor(array: npt.NDArray[Any]) -> Any:
         return import_torch().from_numpy(array)
 
 
+def beside(numbers: npt.NDArray[Any], X: Any) -> Any:
+    """Numbers, where X lies: a tensor beside a tensor."""
+    if not is_tensor(X):
+        return numbers
+    return as_tensor(np.ascontiguousarray(numbers)).to(X.device)
+
+
+def zeros_beside(X: Any, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
+    """Zeros to add to, where X lies; there always of double precision."""
+    if not is_tensor(X):
+        return np.zeros(shape, dtype)
+    torch = import_torch()
+    with explain_out_of_memory(
+        f"products of {shape[-2]} columns", 8 * int(np.prod(shape))
+    ):
+        return torch.zeros(shape, dtype=torch.float64, device=X.device)
+
+
 def usable_bytes(device: Any) -> int:
     """Bytes of a GPU that may be filled with rows."""
     torch = import_torch()
