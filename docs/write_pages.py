@@ -56,7 +56,6 @@ FOR_USERS = {
     "sparseauc.metrics": (
         "AUCInterval",
         "DeLongTest",
-        "StratifiedAUC",
         "auc",
         "auc_confidence_interval",
         "delong_test",

@@ -564,7 +564,7 @@ def naive_stratified_auc(y, scores, strata, weights):
         if pairs:
             aucs.append(sum((a > b) + 0.5 * (a == b) for a, b in pairs) / len(pairs))
             shares.append(len(pairs) if weights == "pairs" else 1)
-    return np.average(aucs, weights=shares), aucs
+    return np.average(aucs, weights=shares)
 
 
 @pytest.mark.filterwarnings("ignore:.*one class only")
@@ -577,11 +577,9 @@ def test_stratified_auc_is_the_mean_over_pairs_of_one_stratum(data):
     scores = rng.integers(0, 6, n) * 1.0
     weights = data.draw(st.sampled_from(["pairs", "equal"]))
     found = stratified_auc(y, scores, strata, weights=weights)
-    expected, aucs = naive_stratified_auc(y, scores, strata.tolist(), weights)
+    expected = naive_stratified_auc(y, scores, strata.tolist(), weights)
     assert found.auc == pytest.approx(expected)
-    assert found.aucs == pytest.approx(aucs)
     assert 0 <= found.low <= found.auc <= found.high <= 1
-    assert found.shares.sum() == pytest.approx(1)
 
 
 def test_one_stratum_is_the_auc_with_its_interval():
@@ -619,7 +617,7 @@ def test_what_stratified_auc_refuses_and_says():
         stratified_auc(y, scores, ["a", "a", None, "a"])
     with pytest.warns(UserWarning, match="'b'"):
         found = stratified_auc(y, scores, ["a", "a", "a", "b"])
-    assert found.strata == ["a"]
+    assert found.auc == 0.5
     perfect = stratified_auc([0, 1] * 20, [0.0, 1.0] * 20, np.repeat(np.arange(10), 4))
     assert perfect.auc == 1.0
     assert 0.8 < perfect.low < 1.0

@@ -28,7 +28,6 @@ from .utils.types import Array, Indices, Mask
 __all__ = [
     "AUCInterval",
     "DeLongTest",
-    "StratifiedAUC",
     "auc",
     "auc_confidence_interval",
     "delong_test",
@@ -356,31 +355,6 @@ def area_interval(
     return AUCInterval(area, float(low), float(high), error, confidence)
 
 
-@dataclass(frozen=True)
-class StratifiedAUC(AUCInterval):
-    """The mean of the AUCs within strata, with its interval.
-
-    Attributes
-    ----------
-    auc, low, high, standard_error, confidence
-        As of :class:`AUCInterval`.
-    strata : list
-        Names of the strata that have both classes.
-    shares : ndarray of shape (n_strata,)
-        What each counts in the mean, 1 in all.
-    aucs : ndarray of shape (n_strata,)
-        AUC within each.
-    n_positive, n_negative : ndarrays of int of shape (n_strata,)
-        Rows of each.
-    """
-
-    strata: list[Any]
-    shares: NDArray[np.float64]
-    aucs: NDArray[np.float64]
-    n_positive: NDArray[np.int64]
-    n_negative: NDArray[np.int64]
-
-
 def stratified_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -389,7 +363,7 @@ def stratified_auc(
     weights: Weighting = "pairs",
     effects: Literal["fixed", "random"] = "fixed",
     confidence: float = 0.95,
-) -> StratifiedAUC:
+) -> AUCInterval:
     """AUC within strata: only pairs of a positive and a negative of the same stratum count.
 
     Strata are sites, batches, donors, matched sets or users. A score that only tells
@@ -414,7 +388,7 @@ def stratified_auc(
 
     Returns
     -------
-    StratifiedAUC
+    AUCInterval
 
     Notes
     -----
@@ -466,15 +440,7 @@ def stratified_auc(
         raise InputError(f"effects must be 'fixed' or 'random', got {effects!r}")
     disjoint = int(totals.min(axis=0).sum())
     interval = area_interval(area, stretch * sqrt(variance), disjoint, confidence)
-    interval = replace(interval, standard_error=sqrt(variance))
-    return StratifiedAUC(
-        **vars(interval),
-        strata=list(divided.names),
-        shares=shares,
-        aucs=aucs,
-        n_positive=totals[0].astype(np.int64),
-        n_negative=totals[1].astype(np.int64),
-    )
+    return replace(interval, standard_error=sqrt(variance))
 
 
 def delong_test(

@@ -437,11 +437,8 @@ class Binary(Outcome):
         paired = np.append(sizes.min(axis=0) > 0, False)[cell]
         if not paired.any():
             return None
-        found = stratified_auc(
+        return stratified_auc(
             self.positive[paired], scores[paired], cell[paired], confidence=confidence
-        )
-        return AUCInterval(
-            found.auc, found.low, found.high, found.standard_error, confidence
         )
 
 
