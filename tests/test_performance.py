@@ -8,10 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from sparseauc.performance import (
     binomial_limits,
-    calibration_bins,
     fit_logistic,
     roc_band,
-    score_bins,
 )
 
 # ----------------------------------------------------------------------------- ROC band
@@ -46,42 +44,6 @@ def test_binomial_limits_leave_half_the_error_on_each_side(counts):
         assert binom.cdf(x, n, high) == pytest.approx(0.025)
     assert (low == 0) == (x == 0)
     assert (high == 1) == (x == n)
-
-
-# --------------------------------------------------------------------------- bins and
-# calibration
-
-SCORES = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=4, max_size=80)
-
-
-@given(SCORES)
-def test_histograms_count_every_row_once(values):
-    scores = np.array(values)
-    edges = score_bins(scores, np.arange(scores.size) % 3 == 0)
-    assert (
-        np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0].sum()
-        == scores.size
-    )
-    assert edges.size <= 62
-    assert np.all(np.diff(edges) > 0)
-
-
-@given(SCORES)
-def test_calibration_bins_against_a_loop(values):
-    scores = np.array(values)
-    positive = np.arange(scores.size) % 2 == 0
-    bins = calibration_bins(scores, positive)
-    assert bins.rows.sum() == scores.size
-    ordered = np.sort(scores)
-    start = 0
-    for mean, rows, share in zip(bins.predicted, bins.rows, bins.share, strict=True):
-        inside = ordered[start : start + rows]
-        assert mean == pytest.approx(inside.mean(), rel=1e-9, abs=1e-9)
-        held = (scores >= inside[0]) & (scores <= inside[-1])
-        assert held.sum() == rows
-        assert positive[held].mean() == pytest.approx(share)
-        start += rows
-    assert np.all((bins.low <= bins.share) & (bins.share <= bins.high))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-4, 1e5])

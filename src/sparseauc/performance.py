@@ -1,9 +1,7 @@
-"""ROC bands, histograms and calibration, for displays and reports.
+"""ROC bands and calibration.
 
 ``positive`` is the mask of the positive rows; both classes must occur.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +10,14 @@ from scipy.stats import beta, binom
 
 from .defaults import CALIBRATION_RIDGE, SMALL_SLOPE
 from .solvers.logistic import logistic_regression
-from .utils.types import Array, Indices, Mask
+from .utils.arrays import known_scores
+from .utils.types import Array, Mask
 
 __all__ = [
-    "CalibrationBins",
     "binomial_limits",
-    "calibration_bins",
     "fit_calibration",
     "fit_logistic",
     "roc_band",
-    "score_bins",
 ]
 
 
@@ -81,83 +77,6 @@ def roc_band(
     return fpr, low, high
 
 
-def score_bins(scores: Array, positive: Mask) -> Array:
-    """Round edges of histogram bins for both classes; their number depends on the rarer class.
-
-    The edges end at four interquartile ranges from the median, so that extreme rows do
-    not squeeze all others into one bin: count ``np.clip(scores, edges[0], edges[-1])``.
-    """
-    low, middle, high = np.quantile(scores, [0.25, 0.5, 0.75])
-    reach = 4 * (high - low) or np.inf
-    ends = max(scores.min(), middle - reach), min(scores.max(), middle + reach)
-    few = int(min(positive.sum(), (~positive).sum()))
-    width = _round_width((ends[1] - ends[0]) / np.clip(2 * np.sqrt(few), 8, 24))
-    edges: Array = (
-        np.arange(np.floor(ends[0] / width), np.floor(ends[1] / width) + 2) * width
-    )
-    return edges
-
-
-def _round_width(width: float) -> float:
-    """Nearest of 1, 2 and 5 times a power of ten, or 1 for nothing: ends a person can read."""
-    if not width > 0:
-        return 1.0
-    power = 10.0 ** np.floor(np.log10(width))
-    return float(
-        min((1, 2, 5, 10), key=lambda times: abs(np.log(times * power / width))) * power
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class CalibrationBins:
-    """Rows in order of their prediction, in a few bins of nearly the same size.
-
-    Attributes
-    ----------
-    predicted : ndarray of shape (n_bins,)
-        Mean prediction.
-    rows : ndarray of int of shape (n_bins,)
-    share, low, high : ndarray of shape (n_bins,)
-        Share of positives, and its exact binomial limits.
-    """
-
-    predicted: Array
-    rows: Indices
-    share: Array
-    low: Array
-    high: Array
-
-
-def calibration_bins(
-    predicted: Array, positive: Mask, weight: Array | None = None
-) -> CalibrationBins:
-    """Count positives among rows of similar prediction, with exact binomial limits.
-
-    There are three to ten bins, with at least fifteen rows each and on average three of
-    the rarer class. Equal predictions share a bin. With weights, whose rows of 0 do not
-    count, limits are those of as many rows of equal weight as tell as much.
-    """
-    if weight is None:
-        weight = np.ones(predicted.size)
-    counted = weight > 0
-    predicted = predicted[counted]
-    positive = positive[counted]
-    weight = weight[counted]
-    few = int(min(positive.sum(), (~positive).sum()))
-    wanted = int(np.clip(min(predicted.size // 15, few // 3), 3, 10))
-    edges = np.unique(
-        np.quantile(predicted, np.linspace(0, 1, wanted + 1)[1:-1], method="lower")
-    )
-    place = np.searchsorted(edges, predicted, side="left")
-    _, place, rows = np.unique(place, return_inverse=True, return_counts=True)
-    sums = np.bincount(place, weight)
-    share = np.bincount(place, weight * positive) / sums
-    size = sums**2 / np.bincount(place, weight**2)
-    low, high = binomial_limits(share * size, size)
-    means = np.bincount(place, weight * predicted) / sums
-    return CalibrationBins(means, rows, share, low, high)
-
-
 def fit_logistic(
     scores: Array, positive: Mask, weight: Array | None = None
 ) -> tuple[float, float]:
@@ -206,14 +125,10 @@ def fit_calibration(
         slope is replaced by a small one: all rows have about the share of positives as
         probability.
     """
-    scores = np.asarray(scores, np.float64).reshape(positive.size, -1)
-    known = ~np.isnan(scores)
-    used = known.any(axis=1) & (True if weight is None else weight > 0)
+    rows, values, times = known_scores(np.asarray(scores, np.float64), weight)
     n_positive, n_negative = (
-        int(np.count_nonzero(used & side)) for side in (positive, ~positive)
+        int(np.count_nonzero(times[side])) for side in (positive, ~positive)
     )
-    rows, rounds = np.nonzero(known)
-    values = scores[rows, rounds]
     target = positive[rows]
     share = None if weight is None else weight[rows]
     # Next to no ridge: it keeps the slope finite where the score separates the classes,

@@ -14,12 +14,12 @@ from sparseauc.rules import auc_by_k
 from sparseauc.selection.confidence import NestedScores, variance_inflation
 from sparseauc.selection.points import PointScore
 from sparseauc.selection.stability import StabilityResult
-from sparseauc.selection.table import column_table, near_copies
+from sparseauc.selection.table import column_table
 from sparseauc.utils.arrays import column_of
 from sparseauc.utils.types import Array, Floats
 
 from .card_making import limits_on_card, make_card
-from .cautions import find_cautions
+from .cautions import find_cautions, near_copies
 from .models import labels_for, on_scale_of, ridge_of
 from .reading import Table
 from .scorecard import ScoreCard

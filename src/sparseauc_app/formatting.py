@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sparseauc.utils.text import spreadsheet_safe
+from .text import spreadsheet_safe
 
 if TYPE_CHECKING:
     from jinja2 import Environment

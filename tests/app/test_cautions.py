@@ -4,9 +4,12 @@ import dataclasses
 
 import numpy as np
 import pandas as pd
+import pytest
+import scipy.sparse as sp
 
 from sparseauc.datasets import make_outbreak
-from sparseauc_app.cautions import warn_of_chance
+from sparseauc_app import cautions as cautions_module
+from sparseauc_app.cautions import near_copies, warn_of_chance
 from sparseauc_app.evaluation.evaluate import evaluate
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.formatting import without_advice
@@ -59,3 +62,28 @@ def test_a_list_too_good_to_be_true_is_warned_of():
     summary = fit_table(leaking, FitSettings(k=3, alpha=1.0, stability_pairs=0))
     assert summary.nested.interval.auc > 0.99
     assert any("is too good for most outcomes" in told for told in summary.cautions)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_near_copies_against_all_correlations(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 9))
+    X[:, 4] = -2 * X[:, 1] + 5
+    X[:, 7] = X[:, 1] + 0.3 * rng.normal(size=80)
+    X[:, 8] = 3.0
+    found = near_copies(kind(X), [1, 8, 5])
+    correlation = np.corrcoef(X[:, :8].T)
+    expected = [j for j in range(8) if j != 1 and abs(correlation[1, j]) >= 0.9]
+    assert sorted(j for j, _ in found[0]) == expected == [4, 7]
+    assert found[0][0] == (4, pytest.approx(-1))
+    assert found[0][1] == (7, pytest.approx(correlation[1, 7]))
+    assert found[1:] == [[], []]
+
+
+def test_near_copies_of_few_rows_where_products_are_many(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(2000, 40))
+    X[:, 30] = X[:, 2]
+    whole = near_copies(X, [2, 3])
+    assert [[j for j, _ in one] for one in whole] == [[30], []]
+    monkeypatch.setattr(cautions_module, "_MOST_PRODUCTS", 10)  # a hundred rows, then
+    assert [[j for j, _ in one] for one in near_copies(X, [2, 3])] == [[30], []]

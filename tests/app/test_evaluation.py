@@ -5,6 +5,8 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import expit
 
 from sparseauc.columns import Levels, Line
@@ -13,7 +15,11 @@ from sparseauc.metrics import auc_confidence_interval
 from sparseauc_app.evaluation import alternatives, sample_size
 from sparseauc_app.evaluation import evaluate as evaluate_module
 from sparseauc_app.evaluation.evaluate import describe_candidates, evaluate
-from sparseauc_app.evaluation.probabilities import calibration_curve, decision_curve
+from sparseauc_app.evaluation.probabilities import (
+    calibration_bins,
+    calibration_curve,
+    decision_curve,
+)
 from sparseauc_app.evaluation.sample_size import (
     development_size,
     r_squared_of_auc,
@@ -22,6 +28,7 @@ from sparseauc_app.evaluation.sample_size import (
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.formatting import without_advice
 from sparseauc_app.pages.html import render
+from sparseauc_app.pages.model_figures import _score_bins
 from sparseauc_app.pages.model_report import build_model_report
 from sparseauc_app.pages.parts import list_items
 from sparseauc_app.reading import Table
@@ -352,3 +359,39 @@ def test_tripod_has_its_27_items_and_52_parts(evaluation):
     assert unknown.folded
     assert frame["11"] == "No value was missing."
     assert not frame.str.contains("{{|None", regex=True).any()
+
+
+# --------------------------------------------------------------------------- bins and
+# calibration
+
+SCORES = st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=4, max_size=80)
+
+
+@given(SCORES)
+def test_histograms_count_every_row_once(values):
+    scores = np.array(values)
+    edges = _score_bins(scores, np.arange(scores.size) % 3 == 0)
+    assert (
+        np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0].sum()
+        == scores.size
+    )
+    assert edges.size <= 62
+    assert np.all(np.diff(edges) > 0)
+
+
+@given(SCORES)
+def test_calibration_bins_against_a_loop(values):
+    scores = np.array(values)
+    positive = np.arange(scores.size) % 2 == 0
+    bins = calibration_bins(scores, positive)
+    assert bins.rows.sum() == scores.size
+    ordered = np.sort(scores)
+    start = 0
+    for mean, rows, share in zip(bins.predicted, bins.rows, bins.share, strict=True):
+        inside = ordered[start : start + rows]
+        assert mean == pytest.approx(inside.mean(), rel=1e-9, abs=1e-9)
+        held = (scores >= inside[0]) & (scores <= inside[-1])
+        assert held.sum() == rows
+        assert positive[held].mean() == pytest.approx(share)
+        start += rows
+    assert np.all((bins.low <= bins.share) & (bins.share <= bins.high))

@@ -10,9 +10,8 @@ from sklearn.metrics import roc_auc_score
 
 from sparseauc import SHTAUCClassifier, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
-from sparseauc.selection import table as table_module
 from sparseauc.selection.stability import stability_selection
-from sparseauc.selection.table import column_table, near_copies
+from sparseauc.selection.table import column_table
 
 
 @pytest.fixture(scope="module")
@@ -134,28 +133,3 @@ def test_bad_input(outbreak, model):
     narrow = stability_selection(X[:, :5], y, 2, n_pairs=1, random_state=0)
     with pytest.raises(ValueError, match="of 5 columns and the model of 10"):
         column_table(model, X, y, narrow)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_near_copies_against_all_correlations(kind):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 9))
-    X[:, 4] = -2 * X[:, 1] + 5
-    X[:, 7] = X[:, 1] + 0.3 * rng.normal(size=80)
-    X[:, 8] = 3.0
-    found = near_copies(kind(X), [1, 8, 5])
-    correlation = np.corrcoef(X[:, :8].T)
-    expected = [j for j in range(8) if j != 1 and abs(correlation[1, j]) >= 0.9]
-    assert sorted(j for j, _ in found[0]) == expected == [4, 7]
-    assert found[0][0] == (4, pytest.approx(-1))
-    assert found[0][1] == (7, pytest.approx(correlation[1, 7]))
-    assert found[1:] == [[], []]
-
-
-def test_near_copies_of_few_rows_where_products_are_many(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(2000, 40))
-    X[:, 30] = X[:, 2]
-    whole = near_copies(X, [2, 3])
-    assert [[j for j, _ in one] for one in whole] == [[30], []]
-    monkeypatch.setattr(table_module, "_MOST_PRODUCTS", 10)  # a hundred rows, then
-    assert [[j for j, _ in one] for one in near_copies(X, [2, 3])] == [[30], []]

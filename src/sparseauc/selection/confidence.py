@@ -28,9 +28,8 @@ from ..outcome import Outcome, read_outcome
 from ..path import Progress, count_steps
 from ..rules import ChanceWarning
 from ..strata import StrataWarning
-from ..utils.types import Array, Mask
+from ..utils.types import Array, Indices, Mask
 
-Indices = npt.NDArray[np.intp]
 RandomState = int | np.random.RandomState | None
 
 

@@ -30,6 +30,7 @@ from ..limits import Limits
 from ..outcome import Binary, Outcome, Times
 from ..performance import binomial_limits, fit_calibration
 from ..survival import ProportionalHazards
+from ..utils.arrays import known_scores
 from ..utils.links import Link, from_linear, to_linear
 from ..utils.types import Array
 from .confidence import comparable_scores, fit_rows, scores_by
@@ -439,13 +440,10 @@ def _risk_by_total(
     """
     import pandas as pd
 
-    n_rows = classes.positive.size
-    share = np.ones(n_rows) if classes.weight is None else classes.weight
-    rows, rounds = np.nonzero(~np.isnan(left_out) & (share > 0)[:, None])
-    totals = np.rint(left_out[rows, rounds])
+    rows, totals, rounds = known_scores(np.rint(left_out), classes.weight)
     positive = classes.positive[rows]
-    times = np.bincount(rows, minlength=n_rows)[rows]
-    weight = share[rows] / times
+    times = rounds[rows]
+    weight = (1.0 if classes.weight is None else classes.weight[rows]) / times
     # Adding 0 turns −0 into 0.
     edges = np.unique(np.rint(np.quantile(totals, np.arange(0.1, 0.95, 0.1))) + 0.0)
     kept = [-np.inf]

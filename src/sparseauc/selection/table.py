@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +18,6 @@ from .stability import StabilityResult
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Multiplications that looking for near copies may take: about a second.
-_MOST_PRODUCTS = 1e9
 
 
 def column_table(
@@ -184,38 +180,3 @@ def _add_limits(
             (table.loc[order[place], "cost"],) = model._fitted.restrictions.extra_costs(
                 chosen[order[:place]], np.array([column])
             )
-
-
-def near_copies(
-    X: Any, chosen: Sequence[int], least: float = 0.9
-) -> list[list[tuple[int, float]]]:
-    """Columns highly correlated with each chosen one, and the correlation, the strongest first.
-
-    Of many rows a hundred to a thousand are looked at, spread evenly.
-    """
-    n, d = X.shape
-    count = min(n, int(np.clip(_MOST_PRODUCTS / (d * max(1, len(chosen))), 100, 1000)))
-    part = X[np.unique(np.linspace(0, n - 1, count).astype(np.intp))]
-    part = part.tocsc() if hasattr(part, "tocsc") else part
-    own = _standardised(part[:, list(chosen)])
-    found: list[list[tuple[int, float]]] = [[] for _ in chosen]
-    width = max(1, 4_000_000 // count)
-    for start in range(0, d, width):
-        correlation = own.T @ _standardised(part[:, start : start + width])
-        for place, j in np.argwhere(np.abs(correlation) >= least).tolist():
-            if start + j != chosen[place]:
-                found[place].append((start + j, float(correlation[place, j])))
-    return [sorted(copies, key=lambda copy: -abs(copy[1])) for copies in found]
-
-
-def _standardised(X: Any) -> Array:
-    """Columns of mean 0 and length 1; constant ones are 0."""
-    dense = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
-    centred = dense - dense.mean(axis=0)
-    lengths = np.linalg.norm(centred, axis=0)
-    # What rounding leaves of a constant column is no variation.
-    constant = lengths <= 1e-12 * (1 + np.abs(dense).max(axis=0, initial=0)) * np.sqrt(
-        len(dense)
-    )
-    unit: Array = np.where(constant, 0.0, centred / np.where(constant, 1.0, lengths))
-    return unit

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ..errors import InputError
+from ..utils.arrays import known_scores
 from ..utils.types import Array
 from ._times import StepFunction, SurvivalTimes
 
@@ -62,18 +63,11 @@ class ProportionalHazards:
         slope : float, optional
             Keep to this one, and fit the hazard alone.
         """
-        scores = scores.reshape(len(times), -1)
-        known = ~np.isnan(scores)
-        if weight is not None:
-            known &= (weight > 0)[:, None]
-        rows, rounds = np.nonzero(known)
-        counted = known.any(axis=1)
-        n_rows = int(counted.sum())
-        n_events = int((counted & times.event).sum())
+        rows, scores, rounds = known_scores(scores, weight)
+        n_rows = int(np.count_nonzero(rounds))
+        n_events = int(np.count_nonzero(rounds[times.event]))
         # A row counts once, whatever the number of rounds.
-        share = 1.0 / np.maximum(known.sum(axis=1), 1)
-        weight = (share if weight is None else share * weight)[rows]
-        scores = scores[rows, rounds]
+        weight = (1.0 if weight is None else weight[rows]) / rounds[rows]
         times = times.take(rows)
         if n_events == 0:
             raise InputError(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..errors import InputError
 from .optional import import_optional
-from .types import Array
+from .types import Array, Indices
 
 # Share of a GPU's free memory that rows may fill: the rest is for the models and for
 # products.
@@ -112,3 +112,19 @@ def column_of(X: Any, j: int) -> Array:
     return np.asarray(
         part.toarray() if hasattr(part, "toarray") else part, np.float64
     ).ravel()
+
+
+def known_scores(
+    scores: npt.NDArray[Any], weight: Array | None
+) -> tuple[Indices, npt.NDArray[Any], Indices]:
+    """Bring the scores of all rounds together, (n,) or (n, n_rounds), NaN where there is none.
+
+    Returns the row of each score, the scores, and how many each row has. Rows of weight
+    0 have none.
+    """
+    by_round = scores.reshape(len(scores), -1)
+    known = ~np.isnan(by_round)
+    if weight is not None:
+        known &= (weight > 0)[:, None]
+    rows, rounds = np.nonzero(known)
+    return rows, by_round[rows, rounds], known.sum(axis=1)

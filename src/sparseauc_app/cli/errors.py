@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from sparseauc.utils.text import printable
+from ..text import printable
 
 # Typer does not export the class itself; newer releases bring their own copy of Click.
 _UsageError: Any = typer.BadParameter.__base__

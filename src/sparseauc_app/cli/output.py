@@ -19,10 +19,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from sparseauc.utils.files import refuse_special, write_whole
-from sparseauc.utils.text import either, printable
+from sparseauc.utils.text import either
 
 from ..formatting import effects_in_words, point_row, short_list_row
 from ..scorecard import ScoreCard
+from ..text import printable
 from .errors import OutputError
 
 

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from sparseauc.utils.text import printable
-
+from ..text import printable
 from . import _options as options
 from .errors import OutputError
 

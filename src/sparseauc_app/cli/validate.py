@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sparseauc.utils.text import printable
-
+from ..text import printable
 from . import _options as options
 
 if TYPE_CHECKING:

@@ -9,13 +9,9 @@ from scipy.special import expit, logit
 from sklearn.metrics import average_precision_score
 
 from sparseauc.outcome import Outcome, Times
-from sparseauc.performance import (
-    CalibrationBins,
-    calibration_bins,
-    fit_logistic,
-)
+from sparseauc.performance import binomial_limits, fit_logistic
 from sparseauc.survival import ProportionalHazards
-from sparseauc.utils.types import Array, Mask
+from sparseauc.utils.types import Array, Indices, Mask
 
 from ..scorecard import RiskMap
 
@@ -23,6 +19,26 @@ from ..scorecard import RiskMap
 _SPAN = 0.75
 # Places at which the curve is fitted; between them it is a straight line.
 _PLACES = 150
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationBins:
+    """Rows in order of their prediction, in a few bins of nearly the same size.
+
+    Attributes
+    ----------
+    predicted : ndarray of shape (n_bins,)
+        Mean prediction.
+    rows : ndarray of int of shape (n_bins,)
+    share, low, high : ndarray of shape (n_bins,)
+        Share of positives, and its exact binomial limits.
+    """
+
+    predicted: Array
+    rows: Indices
+    share: Array
+    low: Array
+    high: Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,6 +241,36 @@ def judge_risks(
             average_precision_score(positive, p, sample_weight=weight)
         ),
     )
+
+
+def calibration_bins(
+    predicted: Array, positive: Mask, weight: Array | None = None
+) -> CalibrationBins:
+    """Count positives among rows of similar prediction, with exact binomial limits.
+
+    There are three to ten bins, with at least fifteen rows each and on average three of
+    the rarer class. Equal predictions share a bin. With weights, whose rows of 0 do not
+    count, limits are those of as many rows of equal weight as tell as much.
+    """
+    if weight is None:
+        weight = np.ones(predicted.size)
+    counted = weight > 0
+    predicted = predicted[counted]
+    positive = positive[counted]
+    weight = weight[counted]
+    few = int(min(positive.sum(), (~positive).sum()))
+    wanted = int(np.clip(min(predicted.size // 15, few // 3), 3, 10))
+    edges = np.unique(
+        np.quantile(predicted, np.linspace(0, 1, wanted + 1)[1:-1], method="lower")
+    )
+    place = np.searchsorted(edges, predicted, side="left")
+    _, place, rows = np.unique(place, return_inverse=True, return_counts=True)
+    sums = np.bincount(place, weight)
+    share = np.bincount(place, weight * positive) / sums
+    size = sums**2 / np.bincount(place, weight**2)
+    low, high = binomial_limits(share * size, size)
+    means = np.bincount(place, weight * predicted) / sums
+    return CalibrationBins(means, rows, share, low, high)
 
 
 def check_calibration(

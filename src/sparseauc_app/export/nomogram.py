@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparseauc.columns import Curve, Line, Steps
-from sparseauc.utils.text import shortened
 
 from ..formatting import capitalised
 from ..scorecard import ScoreCard
+from ..text import shortened
 from .effects import Effect, effects_of
 
 # More axes than these are not read by anybody.

@@ -11,9 +11,8 @@ from urllib.parse import quote
 import numpy as np
 from markupsafe import Markup, escape
 
-from sparseauc.utils.text import printable
-
 from ..formatting import for_spreadsheets, make_environment
+from ..text import printable
 from . import drawing
 from .elements import Listing, Report
 

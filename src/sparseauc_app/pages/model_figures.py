@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sparseauc.metrics import AUCInterval
-from sparseauc.performance import score_bins
 from sparseauc.utils.arrays import column_of
 from sparseauc.utils.types import Array, Mask
 
@@ -95,7 +94,7 @@ def _draw_column(
         edges = np.arange(distinct.size + 1) - 0.5
         values = np.searchsorted(distinct, values).astype(np.float64)
     else:
-        edges = score_bins(values, positive)
+        edges = _score_bins(values, positive)
         values = np.clip(values, edges[0], edges[-1])
     series = []
     for label, mask in zip(labels, (~positive, positive), strict=True):
@@ -266,4 +265,31 @@ def draw_instability(fit: FitResult, found: Instability) -> Figure:
         "Instability of the risks",
         words_of(fit)("instability", found=found, refits=len(found.refitted)),
         [Panel("", "risk by the model, %", "risk by refitted models, %", series)],
+    )
+
+
+def _score_bins(scores: Array, positive: Mask) -> Array:
+    """Round edges of histogram bins for both classes; their number depends on the rarer class.
+
+    The edges end at four interquartile ranges from the median, so that extreme rows do
+    not squeeze all others into one bin: count ``np.clip(scores, edges[0], edges[-1])``.
+    """
+    low, middle, high = np.quantile(scores, [0.25, 0.5, 0.75])
+    reach = 4 * (high - low) or np.inf
+    ends = max(scores.min(), middle - reach), min(scores.max(), middle + reach)
+    few = int(min(positive.sum(), (~positive).sum()))
+    width = _round_width((ends[1] - ends[0]) / np.clip(2 * np.sqrt(few), 8, 24))
+    edges: Array = (
+        np.arange(np.floor(ends[0] / width), np.floor(ends[1] / width) + 2) * width
+    )
+    return edges
+
+
+def _round_width(width: float) -> float:
+    """Nearest of 1, 2 and 5 times a power of ten, or 1 for nothing: ends a person can read."""
+    if not width > 0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(width))
+    return float(
+        min((1, 2, 5, 10), key=lambda times: abs(np.log(times * power / width))) * power
     )

@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from pyarrow import types
 
-from sparseauc.utils.text import quoted, shortened
+from sparseauc.utils.text import quoted
 from sparseauc.utils.types import Array, Mask
 
 from ..column_types import Labels, Mark
+from ..text import shortened
 
 Kind = Literal["number", "boolean", "text", "date", "empty", "other"]
 

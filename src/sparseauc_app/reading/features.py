@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sparseauc.utils.text import listed, quoted, shortened
+from sparseauc.utils.text import listed, quoted
 
 from ..column_types import ColumnType, Kind
+from ..text import shortened
 from .columns import (
     COMMA,
     POINT,

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparseauc.columns.reading import number_texts
-from sparseauc.utils.text import quoted, shortened
+from sparseauc.utils.text import quoted
 from sparseauc.utils.types import Array
 
 from ..column_types import ColumnType, Labels
+from ..text import shortened
 from .columns import (
     Marks,
     is_given,

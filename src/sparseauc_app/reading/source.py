@@ -18,9 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
-from sparseauc.utils.text import did_you_mean, quoted, shortened
+from sparseauc.utils.text import did_you_mean, quoted
 
 from ..column_types import Mark
+from ..text import shortened
 from .columns import Marks, dense_column, is_sparse
 
 if TYPE_CHECKING:

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from sparseauc.columns.reading import ReadColumns, is_frame
 from sparseauc.columns.reading import read_table as read_frame
 from sparseauc.errors import InputError
-from sparseauc.utils.text import listed, quoted, shortened
+from sparseauc.utils.text import listed, quoted
 from sparseauc.utils.types import Array
 
 from ..column_types import ColumnType, FollowUp, Labels, Rows
+from ..text import shortened
 from .arrange import empty_codes
 from .checks import (
     find_copies,

@@ -16,17 +16,14 @@ from sparseauc import SparseAUCClassifier
 from sparseauc.datasets import make_outbreak
 from sparseauc.folds import fold_standard_error
 from sparseauc.metrics import auc_confidence_interval
-from sparseauc.performance import (
-    calibration_bins,
-    fit_logistic,
-    roc_band,
-)
+from sparseauc.performance import fit_logistic, roc_band
 from sparseauc.plotting import AUCPathDisplay, ROCBandDisplay
 from sparseauc.selection import replacements
 from sparseauc_app.cautions import find_cautions
 from sparseauc_app.evaluation.alternatives import find_alternatives
 from sparseauc_app.evaluation.bootstrap import bootstrap_effects
 from sparseauc_app.evaluation.evaluate import evaluate
+from sparseauc_app.evaluation.probabilities import calibration_bins
 from sparseauc_app.fitting import FitSettings, fit_table
 from sparseauc_app.formatting import percent
 from sparseauc_app.pages.elements import Code, Figure, Listing
