@@ -30,23 +30,17 @@ for threshold in (0.7, 0.8, 0.9):
         f"of which by chance at most {stability.error_bound(threshold):.1f} on average"
     )
 
-# %% The stability path ------------------ How often each column is on lists of 1, 2, …
-# columns. Columns with signal rise early and stay.
+# %% The frequencies ------------------ How often each column is among the ten of a half.
+# Columns with signal stand apart.
 
 threshold = 0.8
 figure, ax = plt.subplots(layout="constrained")
-for column, frequency in zip(stability.columns, stability.path.T, strict=True):
-    stable = frequency.max() >= threshold
-    (line,) = ax.plot(
-        stability.ks, frequency, color=None if stable else "0.8", marker="."
-    )
-    if stable:
-        ax.annotate(
-            f"x{column}", (stability.ks[-1], frequency[-1]), color=line.get_color()
-        )
+columns = stability.selected(0.05)
+ax.bar([f"x{column}" for column in columns], stability.frequency[columns])
 ax.axhline(threshold, color="0.4", linestyle="--", label=f"threshold {threshold:g}")
-ax.set(xlabel="number of columns k", ylabel="selection frequency", ylim=(0, 1.04))
-ax.legend(loc="lower right")
+ax.set(ylabel="selection frequency", ylim=(0, 1.04))
+ax.tick_params(axis="x", rotation=90)
+ax.legend(loc="upper right")
 plt.show()
 
 # %%

@@ -115,7 +115,7 @@ def test_terminal_says_what_the_score_is(fitted):
     assert "Time to status = 2, in 'days'" in shown
     how = card.risk_map
     if card.total:
-        assert "risk until 365 (95 % CI)" in shown
+        assert "Risk until 365 by total" in shown
         assert f"C of rows left out {said['points']['auc']:.3f}" in shown
     formula = re.search(r"Risk until 365: (.*)", shown)[1].replace(" x ", " * ")
     risk = eval(formula, {"exp": np.exp, card.score_name: 1.5})

@@ -38,10 +38,7 @@ def small():
 
 def result_with(n_pairs=50, k=5, n_free=100, n_forced=0):
     """A result of which only the numbers that bounds depend on matter."""
-    nothing, none = np.zeros(n_free), np.empty(0, np.int64)
-    return StabilityResult(
-        nothing, k, n_pairs, n_free, n_forced, none, none, np.empty((0, 0))
-    )
+    return StabilityResult(np.zeros(n_free), k, n_pairs, n_free, n_forced)
 
 
 # -------------------------------------------------------------------------- frequencies
@@ -54,25 +51,12 @@ def test_equals_a_naive_loop(small):
 
     strata = [np.flatnonzero(y < 0), np.flatnonzero(y > 0)]
     seeds = np.random.RandomState(5).randint(np.iinfo(np.int32).max, size=n_pairs)
-    counts = np.zeros((k, 7))
+    counts = np.zeros(7)
     for seed in seeds:
-        chosen = [
-            [
-                best_columns(X[rows], y[rows] > 0, size, alpha)
-                for size in range(1, k + 1)
-            ]
-            for rows in complementary_halves(strata, seed)
-        ]
-        for half in chosen:
-            for size, columns in enumerate(half):
-                counts[size, list(columns)] += 1
+        for rows in complementary_halves(strata, seed):
+            counts[list(best_columns(X[rows], y[rows] > 0, k, alpha))] += 1
 
-    np.testing.assert_array_equal(result.frequency, counts[-1] / (2 * n_pairs))
-    np.testing.assert_array_equal(result.ks, [1, 2, 3])
-    np.testing.assert_array_equal(result.columns, np.flatnonzero(counts.any(axis=0)))
-    np.testing.assert_array_equal(
-        result.path, counts[:, result.columns] / (2 * n_pairs)
-    )
+    np.testing.assert_array_equal(result.frequency, counts / (2 * n_pairs))
 
 
 def test_halves_are_disjoint_alike_and_leave_out_the_odd_row():
@@ -90,8 +74,6 @@ def test_halves_are_disjoint_alike_and_leave_out_the_odd_row():
 def test_frequencies_are_consistent(small):
     result = stability_selection(*small, 3, n_pairs=6, random_state=0)
     assert result.frequency.sum() == pytest.approx(3)
-    np.testing.assert_allclose(result.path.sum(axis=1), result.ks)
-    np.testing.assert_array_equal(result.path[-1], result.frequency[result.columns])
 
 
 def test_true_columns_are_stable_and_others_are_not():
@@ -110,7 +92,6 @@ def test_same_seed_same_answer_whatever_the_threads(small):
         stability_selection(*small, 2, n_pairs=10, random_state=seed, n_jobs=n_jobs)
         for seed, n_jobs in ((1, 1), (1, 2), (2, 1))
     )
-    np.testing.assert_array_equal(alone.path, together.path)
     np.testing.assert_array_equal(alone.frequency, together.frequency)
     assert not np.array_equal(alone.frequency, other.frequency)
     state = np.random.RandomState(1)
@@ -157,7 +138,6 @@ def test_forced_and_excluded_columns_do_not_count(small):
         random_state=0,
     )
     np.testing.assert_array_equal(result.frequency[[0, 2, 6]], [1, 0, 1])
-    assert result.ks.tolist() == [2, 3, 4]
     assert (result.n_free, result.n_forced) == (4, 2)
     assert result.error_bound(1.0) == 2 * 2 / 4
 

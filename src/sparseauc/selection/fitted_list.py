@@ -17,7 +17,7 @@ from ..estimators import (
     apply_fitted_strata,
     basis_of,
 )
-from ..moments.base import Quadratic, StandardisedGram
+from ..moments.base import StandardisedGram
 from ..outcome import Outcome
 from ..solvers.exchange import Solution, dependence_tolerance, solve_on
 from ..solvers.restrictions import Restrictions
@@ -118,13 +118,6 @@ class FittedList:
             kept=restrictions.grouped,
             counted=counted,
         )
-
-    def quadratic(self, values: Array, rows: Indices) -> Quadratic:
-        """Return the quadratic of some columns of all rows, over some of the rows."""
-        weight = np.bincount(rows, minlength=len(values)).astype(np.float64)
-        if self.outcome.weight is not None:
-            weight *= self.outcome.weight
-        return self.outcome.reweighted(weight).quadratic(values)
 
     @property
     def single(self) -> bool:

@@ -163,7 +163,8 @@ def judge_lists(
     aucs = np.empty((len(splits), len(lists)))
     variances = np.empty((len(splits), len(lists) - 1))
     for number, (train, test) in enumerate(splits):
-        gram = StandardisedGram(fitted.quadratic(values, train))
+        of_train = fitted.outcome.take(train).quadratic(values[train])
+        gram = StandardisedGram(of_train)
         delta, H = gram.gram()
         coef = np.zeros((values.shape[1], len(lists)))
         for place, columns in enumerate(lists):

@@ -1,7 +1,6 @@
 """Stability selection: how often each column is chosen from half of the rows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil
 from numbers import Integral
 from typing import Any
@@ -22,9 +21,7 @@ from ..estimators import (
 )
 from ..folds import rows_by_number
 from ..limits import Limits
-from ..outcome import Outcome
 from ..path import Progress, check_lengths, count_steps, path_of_moments
-from ..solvers.restrictions import Restrictions
 from ..strata import Strata, Weighting
 from ..survival import is_times
 from ..utils.types import Array, Indices, Mask
@@ -46,13 +43,6 @@ class StabilityResult:
         Columns that could be chosen or not: neither always included nor excluded.
     n_forced : int
         Columns always included; their frequency is 1.
-    ks : ndarray of shape (n_ks,)
-        Sizes of the stability path, up to ``k``.
-    columns : ndarray of shape (m,)
-        Columns chosen at least once at any of these sizes, ascending.
-    path : ndarray of shape (n_ks, m)
-        Frequency of each of ``columns`` when ``ks[i]`` columns are chosen; all others
-        have 0.
     """
 
     frequency: Array = field(repr=False)
@@ -60,9 +50,6 @@ class StabilityResult:
     n_pairs: int
     n_free: int
     n_forced: int
-    ks: Indices = field(repr=False)
-    columns: Indices = field(repr=False)
-    path: Array = field(repr=False)
 
     def selected(self, threshold: float = 0.6) -> Indices:
         """Columns chosen in at least this share of the halves, most frequent first."""
@@ -132,9 +119,8 @@ def stability_selection(
     """Count how often each column is among the best k of half of the rows.
 
     The rows are split ``n_pairs`` times into two halves, within each class, and
-    :class:`~sparseauc.SparseAUCClassifier` chooses the best 1 … k columns from each
-    half. This is the complementary pairs stability selection of Shah and Samworth
-    (2013).
+    :class:`~sparseauc.SparseAUCClassifier` chooses the best k columns from each half.
+    This is the complementary pairs stability selection of Shah and Samworth (2013).
 
     Parameters
     ----------
@@ -210,45 +196,38 @@ def stability_selection(
     halved, cell = _units_to_halve(outcome.positive, outcome.strata)
     cells = [members for _, members in rows_by_number(cell)]
 
-    ks = np.arange(max(1, n_fixed), k + 1)
+    def choose_from_halves(seed: int) -> list[Indices]:
+        chosen = []
+        for half in complementary_halves(cells, seed):
+            # Weights of zero leave rows out without a copy of X.
+            only_half = np.isin(halved, half).astype(np.float64)
+            if outcome.weight is not None:
+                only_half *= outcome.weight
+            quadratic = outcome.reweighted(only_half).quadratic(table)
+            path = path_of_moments(
+                quadratic, np.array([k]), np.array([float(alpha)]), of_basis
+            )
+            chosen.append(np.unique(columns_of_basis[path.solutions[0][0].support]))
+        return chosen
+
     seeds = check_random_state(random_state).randint(
         np.iinfo(np.int32).max, size=n_pairs
     )
     run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     step = count_steps(progress, "Stability selection", n_pairs)
-    counts = np.zeros((ks.size, d), np.int64)
-    for halves in run(
-        delayed(_supports_of_pair)(
-            table,
-            outcome,
-            [
-                np.flatnonzero(np.isin(halved, half))
-                for half in complementary_halves(cells, seed)
-            ],
-            ks,
-            float(alpha),
-            of_basis,
-            columns_of_basis,
-        )
-        for seed in seeds.tolist()
-    ):
-        for half in halves:
-            for count, chosen in zip(counts, half, strict=True):
-                count[chosen] += 1
+    counts = np.zeros(d, np.int64)
+    for halves in run(delayed(choose_from_halves)(seed) for seed in seeds.tolist()):
+        for chosen in halves:
+            counts[chosen] += 1
         step()
-
-    columns = np.flatnonzero(counts.any(axis=0))
     return StabilityResult(
-        frequency=counts[-1] / (2 * n_pairs),
+        frequency=counts / (2 * n_pairs),
         k=k,
         n_pairs=n_pairs,
         n_free=restrictions.count(np.arange(d))
         - n_fixed
         - restrictions.count(restrictions.excluded),
         n_forced=n_fixed,
-        ks=ks,
-        columns=columns,
-        path=counts[:, columns] / (2 * n_pairs),
     )
 
 
@@ -291,28 +270,3 @@ def complementary_halves(
         first.append(shuffled[:half])
         second.append(shuffled[half : 2 * half])
     return np.concatenate(first), np.concatenate(second)
-
-
-def _supports_of_pair(
-    X: Any,
-    outcome: Outcome,
-    halves: Sequence[npt.NDArray[np.intp]],
-    ks: Indices,
-    alpha: float,
-    restrictions: Restrictions,
-    columns: Indices,
-) -> list[list[Indices]]:
-    """Columns chosen from each half, for every k, given which each column of X belongs to."""
-    if restrictions.budgets is not None:
-        restrictions = replace(
-            restrictions, budgets=restrictions.budgets.repeat(ks.size)
-        )
-    supports = []
-    for rows in halves:
-        # Weights of zero leave rows out without a copy of X.
-        only_half = np.zeros(X.shape[0])
-        only_half[rows] = 1.0 if outcome.weight is None else outcome.weight[rows]
-        quadratic = outcome.reweighted(only_half).quadratic(X)
-        path = path_of_moments(quadratic, ks, np.array([alpha]), restrictions)
-        supports.append([np.unique(columns[one.support]) for one in path.solutions[0]])
-    return supports

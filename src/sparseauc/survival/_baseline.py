@@ -74,15 +74,14 @@ class ProportionalHazards:
                 "no row with a score has an event: there is no risk to estimate"
             )
         mean = float(np.average(scores, weights=weight))
-        spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
-        standard = (scores - mean) / (spread if spread > 0 else 1.0)
+        unit = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight))) or 1.0
         groups = _Groups(times, weight)
         error = np.nan
         if slope is None:
-            beta, curvature = _partial_likelihood_slope(standard, groups)
-            slope = max(beta, 0.0) / spread if spread > 0 else 0.0
-            if curvature > 0 and spread > 0:
-                error = 1.0 / (np.sqrt(curvature) * spread)
+            beta, curvature = _partial_likelihood_slope((scores - mean) / unit, groups)
+            slope = max(beta, 0.0) / unit
+            if curvature > 0:
+                error = 1.0 / (np.sqrt(curvature) * unit)
         risk = weight * np.exp(np.clip(slope * (scores - mean), -500.0, 500.0))
         hazard = np.cumsum(groups.events / groups.at_risk(risk))
         with np.errstate(divide="ignore"):  # before the first event the hazard is 0

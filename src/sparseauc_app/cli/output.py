@@ -143,7 +143,12 @@ def print_card(card: ScoreCard) -> None:
         )
     if points := about.get("points"):
         print_rows(points["columns"], f"Points for {card.event}")
-        print_rows([risk_row(one) for one in points["risk"]], "Risk by total")
+        until = f" until {points['horizon']:g}" if "horizon" in points else ""
+        events = "Events" if until else "Positives"
+        print_rows(
+            [risk_row(one, events) for one in points["risk"]],
+            f"Risk{until} by total; {card.measure} of rows left out {points['auc']:.3f}",
+        )
     if about.get("operating_points"):
         print_points(
             about["operating_points"], "Thresholds, by nested cross-validation"
