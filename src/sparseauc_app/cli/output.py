@@ -147,7 +147,12 @@ def print_card(card: ScoreCard) -> None:
         events = "Events" if until else "Positives"
         print_rows(
             [risk_row(one, events) for one in points["risk"]],
-            f"Risk{until} by total; {card.measure} of rows left out {points['auc']:.3f}",
+            f"Risk{until} by total, of rows left out",
+        )
+        typer.echo(
+            f"Above {points['threshold']:g}, the risk is higher than that of all rows, "
+            f"{points['prevalence']:.0%}.\n{card.measure} of rows left out "
+            f"{points['auc']:.3f}, of the model {points['model_auc']:.3f}.\n"
         )
     if about.get("operating_points"):
         print_points(
