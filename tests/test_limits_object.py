@@ -18,7 +18,7 @@ from sparseauc_app import load_model, save_model
         ({"signs": {"a": 2}}, "signs: column 'a' has 2; a sign is 1 or"),
         ({"signs": {"a": "up"}}, "signs: column 'a' has 'up'; a sign is 1 or"),
         ({"signs": [0, np.nan]}, "signs: column 1 has nan"),
-        ({"signs": "+"}, r"signs must be a dict or a list, got the text '\+'"),
+        ({"signs": "+"}, r"signs must be a dict or a list, got '\+'"),
         ({"signs": 1}, "signs must be a dict or a list, got 1"),
         ({"costs": {"a": -1}}, "cost of column 'a' is -1; a cost is a finite number"),
         ({"costs": [1, np.nan]}, "cost of column 1 is nan"),

@@ -255,10 +255,10 @@ def test_columns_always_included_and_never(alpha):
             {"ks": [6], "limits": Limits(column_groups=[0, 0, 0, 0, 1, 2, 3, 4])},
             "k=6 is more than the 5 columns there are",
         ),
-        ({"alphas": ()}, "alphas is empty"),
-        ({"alphas": (1.0, -0.5)}, "alphas holds -0.5"),
-        ({"alphas": (np.nan,)}, "alphas holds nan"),
-        ({"alphas": (np.inf,)}, "alphas holds inf"),
+        ({"alphas": ()}, "alphas must be finite numbers of 0 or more"),
+        ({"alphas": (1.0, -0.5)}, "alphas must be finite numbers of 0 or more"),
+        ({"alphas": (np.nan,)}, "alphas must be finite numbers of 0 or more"),
+        ({"alphas": (np.inf,)}, "alphas must be finite numbers of 0 or more"),
     ],
 )
 def test_arguments_are_checked(arguments, match):

@@ -438,10 +438,13 @@ def _score_paths(
     folds: Folds, paths: Sequence[SparseAUCPath]
 ) -> tuple[list[Family], float]:
     """Score the models of the paths of all splits: a family for each ridge, the largest first."""
-    models = [
-        Models.from_path(path, quadratic.centre)
-        for path, quadratic in zip(paths, folds.quadratics, strict=False)
-    ]
+    models = []
+    for path, quadratic in zip(paths, folds.quadratics, strict=False):
+        solutions = [solution for row in path.solutions for solution in row]
+        lists = [solution.support for solution in solutions]
+        coefs = np.concatenate([solution.coef for solution in solutions])
+        coefs /= path.scale[np.concatenate(lists)]
+        models.append(Models.from_lists(lists, coefs[None], quadratic.centre))
     models, found, score_error = folds.score(models)
     alphas = folds.task.alphas
     n_ks = folds.task.ks.size
@@ -524,19 +527,17 @@ def _try_logistic(
 
 def _end_of_path(means: Array) -> int:
     """Count the lengths that are tried: until the highest mean score lies twelve lengths back."""
-    rises = np.append(True, means[1:] > np.maximum.accumulate(means)[:-1])
-    # Of each length, the place of the highest mean up to it.
-    last = np.maximum.accumulate(np.where(rises, np.arange(means.size), 0))
-    ends = np.flatnonzero(np.arange(means.size) - last >= PATH_LENGTHS_BEYOND)
-    return int(ends[0]) + 1 if ends.size else means.size
+    for n_ks in range(1, means.size):
+        if n_ks - 1 - np.argmax(means[:n_ks]) >= PATH_LENGTHS_BEYOND:
+            return n_ks
+    return means.size
 
 
 def mean_over_rounds(scores: Array) -> Array:
     """Average the out-of-fold scores of each row, (n, n_rounds); NaN if it has none."""
-    known = ~np.isnan(scores)
-    times = known.sum(axis=1)
-    total = np.where(known, scores, 0.0).sum(axis=1)
-    mean: Array = np.where(times > 0, total / np.maximum(times, 1), np.nan)
+    times = np.count_nonzero(~np.isnan(scores), axis=1)
+    with np.errstate(invalid="ignore"):
+        mean: Array = np.nansum(scores, axis=1) / times
     return mean
 
 

@@ -113,15 +113,9 @@ class SplitPlan:
     @property
     def n_repeats(self) -> float:
         """Mean number of times that a row of weight above 0 is validated, at least 1."""
-        counted = (
-            np.ones(self.rounds[0].size, np.bool_)
-            if self.weight is None
-            else self.weight > 0
-        )
-        validated = sum(
-            np.count_nonzero(counted & (numbers >= 0)) for numbers in self.rounds
-        )
-        return max(1.0, validated / np.count_nonzero(counted))
+        times = np.sum([numbers >= 0 for numbers in self.rounds], axis=0)
+        counted = times if self.weight is None else times[self.weight > 0]
+        return max(1.0, float(counted.mean()))
 
     @property
     def all_weights(self) -> list[Array | None]:
@@ -132,20 +126,12 @@ class SplitPlan:
         """Weight of each row in the training rows of a split, 0 for those left out; −1 for all."""
         if split < 0:
             return self.weight
-        first = 0
+        parts = np.array(self.training[split])
         for partition in self.partitions:
-            last = first + partition.n_parts
-            chosen = [
-                part - first for part in self.training[split] if first <= part < last
-            ]
-            if chosen:
-                counted = np.zeros(
-                    partition.n_parts + 1
-                )  # rows of no part are of the last here
-                counted[chosen] = 1.0
-                inside: Array = counted[partition.part]
+            if 0 <= parts[0] < partition.n_parts:
+                inside = np.isin(partition.part, parts).astype(np.float64)
                 return inside if partition.weight is None else inside * partition.weight
-            first = last
+            parts -= partition.n_parts
         raise IndexError(f"there is no split {split}")
 
 

@@ -19,7 +19,6 @@ from joblib import Parallel, delayed
 from .chunks import Chunks, Pass
 from .chunks.base import Gather
 from .folds import rows_by_number
-from .path import SparseAUCPath
 from .strata import Strata, class_weights
 from .utils.jit import inlined_kernel, kernel
 from .utils.types import Array, Indices, Mask
@@ -45,15 +44,6 @@ class Models:
     columns: Indices
     values: Array
     middle: Array
-
-    @classmethod
-    def from_path(cls, path: SparseAUCPath, centre: Array) -> Self:
-        """All models of a path, by ridge and then by k, whose scores are 0 at the centre."""
-        solutions = [solution for row in path.solutions for solution in row]
-        lists = [solution.support for solution in solutions]
-        scale = path.scale[np.concatenate(lists)]
-        coefs = np.concatenate([solution.coef for solution in solutions]) / scale
-        return cls.from_lists(lists, coefs[None], centre)
 
     @classmethod
     def from_lists(cls, lists: Sequence[Indices], values: Array, centre: Array) -> Self:
@@ -94,11 +84,11 @@ class Models:
 
 def narrow(models: Sequence[Models]) -> tuple[Indices, list[Models]]:
     """Columns that any model uses, and the models with columns counted among these."""
-    used = np.unique(np.concatenate([model.columns for model in models]))
-    return used, [
-        Models(m.starts, np.searchsorted(used, m.columns), m.values, m.middle)
-        for m in models
-    ]
+    every = np.concatenate([model.columns for model in models])
+    used, places = np.unique(every, return_inverse=True)
+    ends = np.cumsum([model.columns.size for model in models])[:-1]
+    each = zip(models, np.split(places, ends), strict=True)
+    return used, [replace(model, columns=columns) for model, columns in each]
 
 
 def count_aucs(
@@ -141,14 +131,20 @@ def count_aucs(
         chunks, dividing, used, narrowed, weight if exact else None
     )
     divided_by = rarer if exact else None
-    work = _Count(narrowed, dividers, before, divided_by, weight is not None, n_threads)
-    known = [positive, *([] if weight is None else [weight]), *rounds]
-    counts: list[Array] = chunks.run(work, *known, columns=used)
-    totals = np.array([_class_totals(rows, positive, weight) for rows in validating])
+    work = _Count(narrowed, dividers, before, divided_by, n_threads)
+    counted = np.ones(positive.size, np.uint8) if weight is None else weight
+    counts: list[Array] = chunks.run(work, positive, counted, *rounds, columns=used)
+    totals = np.sum(
+        [
+            class_weights(numbers.astype(np.int64), splits.size, positive, weight)
+            for numbers in rounds
+        ],
+        axis=0,
+    )
     aucs, error = _aucs_of_counts(counts, totals, divided_by)
     if strata is not None:
         aucs = [
-            strata.shares(totals[splits == split].T) @ np.array(aucs)[splits == split]
+            strata.shares(totals[:, splits == split]) @ np.array(aucs)[splits == split]
             for split in range(len(models))
         ]
     return aucs, error
@@ -161,17 +157,9 @@ def _aucs_of_counts(
     if divided_by is None:
         found = [_auc_of_cells(counted) for counted in counts]
         return [auc for auc, _ in found], max(error for _, error in found)
-    pairs = 2.0 * totals.prod(axis=1)
+    pairs = 2.0 * totals.prod(axis=0)
     below = [counted / number for counted, number in zip(counts, pairs, strict=True)]
     return [1.0 - share if divided_by else share for share in below], 0.0
-
-
-def _class_totals(rows: Indices, positive: Mask, weight: Array | None) -> list[float]:
-    """Weight of the positives and of the negatives among some rows."""
-    sides = (rows[positive[rows]], rows[~positive[rows]])
-    return [
-        float(side.size if weight is None else weight[side].sum()) for side in sides
-    ]
 
 
 def _divide_by_strata(
@@ -210,7 +198,9 @@ def _score_dividers(
     before = []
     for rows, model in zip(dividing, models, strict=True):
         scores = model.scores(values[np.searchsorted(every, rows)])
-        if weight is not None:
+        if weight is None:
+            before.append(np.empty((0, 0)))
+        else:
             order = np.argsort(scores, axis=1, kind="stable")
             before.append(_weight_before(weight[rows][order]))
         scores.sort(axis=1)
@@ -240,16 +230,15 @@ class _Count(Pass[list[Array]]):
 
     Where all rows of one class divide, ``divided_by`` says whether these are the
     positives. Counts are then, over all other rows, twice the weight of the dividers
-    below, ties once, by model; ``before`` are the sums of the dividers' weights.
-    Otherwise it is None, and counts are weights by model, class and cell. Without
-    weights every row counts one.
+    below, ties once, by model; ``before`` are the sums of the dividers' weights, empty
+    if they count one each. Otherwise it is None, and counts are weights by model, class
+    and cell.
     """
 
     models: Sequence[Models]
     dividers: Sequence[Array]
     before: Sequence[Array]
     divided_by: bool | None
-    weighted: bool
     n_threads: int
 
     def add(
@@ -257,8 +246,7 @@ class _Count(Pass[list[Array]]):
     ) -> list[Array]:
         """Score and count the validation rows of a chunk."""
         del start
-        positive, *rounds = known
-        weight = rounds.pop(0) if self.weighted else None
+        positive, weight, *rounds = known
         # By model; or by model, class and cell.
         exact = self.divided_by is not None
         counts = state or [
@@ -274,16 +262,13 @@ class _Count(Pass[list[Array]]):
                 part = rows[low : low + size]
                 scores = model.scores(X[part])
                 side = positive[part]
-                counted = np.empty(0) if weight is None else weight[part]
                 count_below(
                     dividers,
-                    self.before[number]
-                    if exact and self.weighted
-                    else np.empty((0, 0)),
+                    self.before[number],
                     scores,
                     side,
                     side != self.divided_by if exact else np.ones_like(side),
-                    counted,
+                    weight[part].astype(np.float64),
                     counts[number] if exact else np.empty(0),
                     _NO_CELLS if exact else counts[number],
                 )

@@ -221,19 +221,6 @@ class Limits:
         """True if columns may be grouped as well."""
         return self.families is None and self.signs is None
 
-    @property
-    def budgets(self) -> Array | None:
-        """The budgets given, ascending, or None."""
-        return (
-            None
-            if self.budget is None
-            else np.unique(np.asarray(self.budget, np.float64))
-        )
-
-    def labels(self, field: str, n_features: int, names: Any = None) -> list[Any]:
-        """Return the value of each column in a field such as ``families``; None for none."""
-        return TableColumns(n_features, names).labels(getattr(self, field), field)
-
     def resolve(self, n_features: int, names: Any = None) -> Restrictions:
         """Bring the limits to the columns of a table, as solvers take them.
 
@@ -270,7 +257,8 @@ class Limits:
         if self.costs is not None or self.budget is not None:
             found = replace(found, costs=_unit_costs(self.costs, columns, found.groups))
         if self.budget is not None:
-            found = replace(found, budgets=self.budgets)
+            budgets = np.unique(np.asarray(self.budget, np.float64))
+            found = replace(found, budgets=budgets)
             _check_budgets(found, columns)
         return found
 
@@ -406,18 +394,11 @@ def _plain_values(given: Any, parameter: str) -> Any:
                     f"{parameter}: column {key!r} has {value!r}, not one value"
                 )
         return values or None
-    if isinstance(given, str):
-        raise InputError(
-            f"{parameter} must be a dict or a list, got the text {given!r}"
-        )
-    try:
-        listed = np.asarray(
-            given if hasattr(given, "__array__") else list(given), dtype=object
-        )
-    except TypeError:
-        raise InputError(
-            f"{parameter} must be a dict or a list, got {given!r}"
-        ) from None
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise InputError(f"{parameter} must be a dict or a list, got {given!r}")
+    listed = np.asarray(
+        given if hasattr(given, "__array__") else list(given), dtype=object
+    )
     if listed.ndim != 1:
         raise InputError(
             f"{parameter} must be a dict by column name or a value for each column; got shape "
@@ -448,19 +429,17 @@ def _plain_list(given: Any, parameter: str) -> tuple[Any, ...]:
 
 def _read_signs(given: Any) -> Any:
     """Signs as 1, −1 and 0."""
-
-    def read(column: Any, value: Any) -> int:
+    if given is None:
+        return None
+    signs = {}
+    for column, value in _pairs(given):
         number = _SIGNS.get(value) if isinstance(value, str) else number_or_nan(value)
         if number not in (-1, 0, 1):
             raise InputError(
                 f"signs: column {column!r} has {value!r}; a sign is 1 or '+' (no negative "
                 "coefficient), -1 or '-' (no positive one), or 0 (any)"
             )
-        return int(number)
-
-    if given is None:
-        return None
-    signs = {column: read(column, value) for column, value in _pairs(given)}
+        signs[column] = int(number)
     return signs if isinstance(given, dict) else tuple(signs.values())
 
 

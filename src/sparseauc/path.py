@@ -304,15 +304,16 @@ def sparse_auc_path(
     sizes = whole_numbers(ks, "ks")
     check_lengths(sizes, d, restrictions)
     sizes, restrictions = spread_budgets(sizes, restrictions)
-    ridges = np.atleast_1d(np.asarray(alphas, np.float64))
-    if ridges.size == 0:
-        raise InputError("alphas is empty: give at least one ridge")
-    bad = ridges[~(ridges >= 0) | np.isinf(ridges)]
-    if bad.size:
-        raise InputError(
-            f"alphas holds {bad[0]}: a ridge is a finite number of 0 or more"
-        )
+    ridges = check_ridges(alphas)
     return path_of_moments(moments, sizes, ridges, restrictions, thorough=thorough)
+
+
+def check_ridges(alphas: npt.ArrayLike) -> Array:
+    """Return ridges as numbers."""
+    ridges = np.atleast_1d(np.asarray(alphas, np.float64))
+    if ridges.size == 0 or not (ridges.min() >= 0 and np.isfinite(ridges.max())):
+        raise InputError(f"alphas must be finite numbers of 0 or more, got {alphas!r}")
+    return ridges
 
 
 def whole_numbers(values: npt.ArrayLike, name: str) -> Indices:

@@ -74,9 +74,10 @@ def one_standard_error(cv_results: Mapping[str, Any]) -> int:
     >>> one_standard_error({**results, "standard_error_test_score": [0.1, 0.03, 0.02]})
     1
     """
-    return _fewest_columns(
-        cv_results, np.maximum(SHORT_TOLERANCE, _standard_errors(cv_results))
-    )
+    error = cv_results.get("standard_error_test_score")
+    if error is None:
+        error = fold_standard_error(_split_scores(cv_results))
+    return _fewest_columns(cv_results, np.maximum(SHORT_TOLERANCE, error))
 
 
 RULES: dict[str, Rule] = {"best": best, "1se": one_standard_error}
@@ -219,12 +220,6 @@ def _fewest_columns(cv_results: Mapping[str, Any], below: Any) -> int:
         values = np.asarray(cv_results[limit], np.float64)
         fewest &= values == values[fewest & close].min()
     return int(np.argmax(np.where(fewest, mean, -np.inf)))
-
-
-def _standard_errors(cv_results: Mapping[str, Any]) -> Any:
-    if "standard_error_test_score" in cv_results:
-        return cv_results["standard_error_test_score"]
-    return fold_standard_error(_split_scores(cv_results))
 
 
 def _split_scores(cv_results: Mapping[str, Any]) -> Any:

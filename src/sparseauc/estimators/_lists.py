@@ -28,7 +28,14 @@ from ..folds import SplitPlan
 from ..limits import Limits, TableColumns, budgets_to_try
 from ..moments.base import Quadratic, StandardisedGram
 from ..outcome import Outcome
-from ..path import ChosenList, check_lengths, choose_list, spread_budgets, whole_numbers
+from ..path import (
+    ChosenList,
+    check_lengths,
+    check_ridges,
+    choose_list,
+    spread_budgets,
+    whole_numbers,
+)
 from ..rules import ChanceWarning, score_by_others
 from ..solvers.certificate import certify
 from ..solvers.exchange import solve_on
@@ -167,14 +174,6 @@ def _most_columns(model: Any, restrictions: Restrictions, k: int) -> int:
             stacklevel=frames_of_ours(),
         )
     return most
-
-
-def check_ridges(alphas: Any, default: Sequence[float]) -> Array:
-    """Return the ridges to try, ascending."""
-    ridges = np.unique(np.asarray(default if alphas is None else alphas, np.float64))
-    if ridges.size == 0 or not (ridges[0] >= 0 and np.isfinite(ridges[-1])):
-        raise InputError(f"alphas must be finite numbers of 0 or more, got {alphas}")
-    return ridges
 
 
 def lengths_to_try(
@@ -387,10 +386,7 @@ def certify_quadratic(
         raise InputError(
             "certify is about choices of single columns: leave column_groups out"
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to warn of was said by the fit
-        k, restrictions = check_limits(model)
-    restrictions = restrictions.without_fixed(model.not_included_)
+    restrictions = model._fitted.restrictions
     coef = model.coef_[0]
     support = np.flatnonzero(coef)
     gram = StandardisedGram(quadratic)
@@ -398,7 +394,12 @@ def certify_quadratic(
     start = solve_on(gram.block(support, support), gram.delta[support], support, alpha)
     while True:
         proof = certify(
-            gram, start, k, alpha, restrictions=restrictions, time_limit=time_limit
+            gram,
+            start,
+            model.k,
+            alpha,
+            restrictions=restrictions,
+            time_limit=time_limit,
         )
         lost = restrictions.lost(proof.solution.support, proof.solution.coef)
         if lost.size == 0:
@@ -422,7 +423,7 @@ def choose_among_lists(
     rows: CountedRows,
     groups: Any,
     *,
-    alphas: Array,
+    default_alphas: Sequence[float],
     n_informative: int,
     kinds: tuple[Kind, ...] | None = None,
     smoothing: int,
@@ -449,6 +450,7 @@ def choose_among_lists(
     if isinstance(X, Chunks):
         splits = [(rows.index[train], rows.index[test]) for train, test in splits]
     ks, restrictions, longest = lengths_to_try(model, n_informative)
+    alphas = default_alphas if model.alphas is None else model.alphas
     verbose = 0 if callable(model.verbose) else max(0, model.verbose - 1)
     choice = choose_by_validation(
         CVTask(
@@ -456,7 +458,7 @@ def choose_among_lists(
             outcome=outcome,
             plan=SplitPlan.from_splits(splits, X.shape[0], outcome.weight),
             ks=ks,
-            alphas=alphas,
+            alphas=np.unique(check_ridges(alphas)),
             restrictions=restrictions,
             longest=longest,
             rule=model.rule,

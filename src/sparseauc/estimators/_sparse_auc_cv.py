@@ -20,7 +20,7 @@ from ._base import (
     frames_of_ours,
     rescale_score,
 )
-from ._lists import CV_CONSTRAINTS, check_ridges, check_rows, choose_among_lists
+from ._lists import CV_CONSTRAINTS, check_rows, choose_among_lists
 
 
 class SparseAUCClassifierCV(SparseLinearClassifier):
@@ -234,7 +234,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
             outcome,
             rows,
             groups,
-            alphas=check_ridges(self.alphas, ALPHAS if d < n else WIDE_ALPHAS),
+            default_alphas=ALPHAS if d < n else WIDE_ALPHAS,
             n_informative=n,
             kinds=self._kinds(n, d),
             smoothing=int(d < n and outcome.informative < FEW_ROWS),

@@ -49,7 +49,6 @@ from ._lists import (
     CV_CONSTRAINTS,
     LIST_CONSTRAINTS,
     certify_rows,
-    check_ridges,
     check_rows,
     choose_among_lists,
     fit_rows,
@@ -485,9 +484,7 @@ class SparseConcordanceCV(ConcordanceModel):
             outcome,
             rows,
             groups,
-            alphas=check_ridges(
-                self.alphas, CONCORDANCE_ALPHAS if d < n else WIDE_CONCORDANCE_ALPHAS
-            ),
+            default_alphas=CONCORDANCE_ALPHAS if d < n else WIDE_CONCORDANCE_ALPHAS,
             n_informative=int(np.count_nonzero(outcome.positive)) // 2,
             smoothing=CONCORDANCE_SMOOTHING if d < n else 0,
         )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..columns import Curve, Line
 from ..columns.reading import ReadColumns
 from ..errors import InputError
-from ..limits import Limits
+from ..limits import Limits, TableColumns
 from ..utils.arrays import column_of
 from ..utils.types import Array, Indices, Mask
 from .fitted_list import rows_of_fit
@@ -165,12 +165,12 @@ def _add_limits(
     """Add signs, families and costs of the chosen columns, which are listed in an order."""
     d = model.coef_.shape[1]
     limits = getattr(model, "limits", None) or Limits()
-    known = getattr(model, "feature_names_in_", None)
+    columns = TableColumns(d, getattr(model, "feature_names_in_", None))
     if limits.signs is not None:
-        signs = limits.labels("signs", d, known)
+        signs = columns.labels(limits.signs, "signs")
         table["sign"] = [{1: "+", -1: "-"}.get(signs[j], "") for j in chosen.tolist()]
     if limits.families is not None:
-        labels = limits.labels("families", d, known)
+        labels = columns.labels(limits.families, "families")
         table["family"] = [
             "" if labels[j] is None else labels[j] for j in chosen.tolist()
         ]

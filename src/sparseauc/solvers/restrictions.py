@@ -157,6 +157,8 @@ class Restrictions:
 
     def within_budget(self, d: int) -> Mask:
         """Mask of those of d columns that the largest budget pays for beside the fixed ones."""
+        if self.costs is None:
+            return np.ones(d, np.bool_)
         left = self.largest_budget - self.cost_of(self.fixed)
         within: Mask = self.extra_costs(self.fixed, np.arange(d)) <= left
         return within
