@@ -343,6 +343,7 @@ def write_pdf(page: Path, path: Path) -> Path:
             "--no-sandbox",
             "--disable-gpu",
             "--no-pdf-header-footer",
+            "--disable-pdf-tagging",  # a third of the bytes
         ]
         places = [f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}"]
         subprocess.run(

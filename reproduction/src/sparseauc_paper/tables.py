@@ -15,7 +15,6 @@ from .estimates import (
     difference_in_errors,
     difference_of,
     mean_of,
-    trial_means,
 )
 from .marker_genes import DatasetName, markers_of
 from .methods import METHODS, PAPER_METHODS
@@ -322,11 +321,6 @@ def _numbers(columns: tuple[int, ...]) -> str:
 
 def compared_cells(results: Results, protocol: str) -> list[Cell]:
     """All printed numbers that we have a number for under a protocol; a group for each table."""
-    columns = {
-        column: column
-        for table in printed.TABLES.values()
-        for column in table["sht-auc"]
-    }
     cells = []
     for name, (measure, table) in zip(
         printed.NAMES, printed.TABLES.items(), strict=True
@@ -335,6 +329,7 @@ def compared_cells(results: Results, protocol: str) -> list[Cell]:
         values = (
             results.genes[protocol].tuned if genes else results.table(protocol, measure)
         )
+        columns = {column: column for column in table["sht-auc"]}
         known = {
             place: sample for place, sample in values.items() if place[1] in columns
         }
@@ -393,17 +388,14 @@ def _about_level(results: Results) -> list[str]:
     values = results.table("published", "auc")
     gaps, errors = [], []
     for column in printed.AUC["sht-auc"]:
-        samples = [values.get((method, column), {}) for method in PAPER_METHODS]
-        shared = set.intersection(*(set(sample) for sample in samples))
-        level = {
-            key: float(np.mean([sample[key] for sample in samples])) for key in shared
-        }
-        draws = list(trial_means(level).values())
+        samples = {m: values.get((m, column), {}) for m in PAPER_METHODS}
+        level = pd.DataFrame(samples).dropna().mean(axis=1)
+        draws = level.groupby(level=0).mean() if len(level) else level
         if len(draws) < 2:
             return []
         theirs = np.mean([printed.AUC[method][column].mean for method in PAPER_METHODS])
-        gaps.append(np.mean(draws) - theirs)
-        errors.append(np.var(draws, ddof=1) * (1 / printed.TRIALS + 1 / len(draws)))
+        gaps.append(draws.mean() - theirs)
+        errors.append(draws.var() * (1 / printed.TRIALS + 1 / len(draws)))
     gap, error = np.mean(gaps), np.sqrt(np.sum(errors)) / len(errors)
     return [
         f"Table I is on average {fixed(gap, 3, sign=True)} from print. All methods of a column "
@@ -449,29 +441,18 @@ def times_table(results: Results) -> Table | None:
 
 def single_values(results: Results) -> Table | None:
     """One test AUC of every method, to be computed anew by whoever doubts this page."""
-    lines = []
-    for (method, column, draw, fold), task in plan.table_tasks(
-        results.request, "corrected"
-    ).items():
-        first = column == str(results.request.preset.sparsities[0]) and (
-            draw,
-            fold,
-        ) == (0, 0)
-        if (
-            first
-            and task in results.outcomes
-            and (found := results.outcomes[task].result)
-        ):
-            chosen = ", ".join(
+    first = [str(results.request.preset.sparsities[0]), 0, 0]
+    lines = [
+        {
+            "method": METHODS[method].name,
+            "chosen": ", ".join(
                 f"{name} = {value:g}" for name, value in found["chosen"].items()
-            )
-            lines.append(
-                {
-                    "method": METHODS[method].name,
-                    "chosen": chosen,
-                    "test AUC": found["auc"],
-                }
-            )
+            ),
+            "test AUC": found["auc"],
+        }
+        for (method, *place), found in results.tables["corrected"].items()
+        if place == first and found
+    ]
     if not lines:
         return None
     return listing(
