@@ -10,7 +10,7 @@ import subprocess
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
@@ -18,7 +18,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -100,11 +100,13 @@ def run_tasks(
     done = failed = 0
     try:
         tell = _teller(console, n_missing)
-        for task, outcome in _computed(begun(), jobs, device):
-            store.add(task, outcome)
-            done += 1
-            failed += outcome.error is not None
-            tell(done, failed)
+        # Closed at once where it is interrupted, and its processes with it.
+        with closing(_computed(begun(), jobs, device)) as computed:
+            for task, outcome in computed:
+                store.add(task, outcome)
+                done += 1
+                failed += outcome.error is not None
+                tell(done, failed)
     finally:
         if done:
             store.add_run(describe_run(since, done, device))
@@ -114,7 +116,7 @@ def run_tasks(
 
 def _computed(
     tasks: Iterator[Task], jobs: int, device: str | None
-) -> Iterator[tuple[Task, Outcome]]:
+) -> Generator[tuple[Task, Outcome]]:
     """Compute tasks here, or in processes as their outcomes come."""
     if jobs == 1 and device is None:
         yield from map(compute, tasks)
