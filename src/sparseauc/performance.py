@@ -35,8 +35,9 @@ def binomial_limits(
     x = np.asarray(successes, np.float64)
     n = np.asarray(trials, np.float64)
     tail = (1.0 - confidence) / 2
-    low = np.where(x > 0, beta.ppf(tail, np.where(x > 0, x, 1.0), n - x + 1), 0.0)
-    high = np.where(x < n, beta.ppf(1 - tail, x + 1, np.where(x < n, n - x, 1.0)), 1.0)
+    # No beta distribution has limits of 0 or 1.
+    low = np.nan_to_num(beta.ppf(tail, x, n - x + 1), nan=0.0)
+    high = np.nan_to_num(beta.ppf(1 - tail, x + 1, n - x), nan=1.0)
     return low, high
 
 

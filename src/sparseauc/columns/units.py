@@ -147,16 +147,11 @@ def add_effects(
     values: Any, coef: npt.NDArray[Any], encodings: Sequence[Encoding]
 ) -> npt.NDArray[Any]:
     """Add up the effects of some columns; ``coef`` are those of lines, in their type."""
+    dense = values if isinstance(values, np.ndarray) else values.toarray()
     scores: npt.NDArray[Any]
-    if all(isinstance(one, Line) for one in encodings):
-        if isinstance(values, np.ndarray) and np.isnan(values).any():
-            filled = [
-                one.basis(values[:, at])[:, 0] for at, one in enumerate(encodings)
-            ]
-            values = np.column_stack(filled)
+    if all(isinstance(one, Line) for one in encodings) and not np.isnan(dense).any():
         scores = values @ coef
         return scores
-    dense = values if isinstance(values, np.ndarray) else values.toarray()
     effects = [one.effect_of(dense[:, at]) for at, one in enumerate(encodings)]
     scores = np.sum(effects, axis=0, dtype=np.float64).astype(
         np.result_type(dense, coef)

@@ -197,17 +197,14 @@ def score_out_of_fold(
     for fold, (_, test) in enumerate(splits):
         scores[test] = fold_scores[fold, test]
         folds[test] = fold
-        within = () if strata is None else (strata[test],)
-        found = outcome.take(test).interval_within(scores[test], *within)
+        within = None if strata is None else strata[test]
+        found = outcome.take(test).interval_within(scores[test], within)
         if found is not None:
             fold_aucs[fold] = found.auc
-    if strata is None:
-        interval = outcome.interval(scores, confidence)
-    else:
-        pooled = outcome.interval_within(scores, strata, folds, confidence=confidence)
-        if pooled is None:
-            raise InputError("no stratum has test rows to compare in the same fold")
-        interval = pooled
+    together = None if strata is None else folds
+    interval = outcome.interval_within(scores, strata, together, confidence=confidence)
+    if interval is None:
+        raise InputError("no stratum has test rows to compare in the same fold")
     agreement = _agreement(fold_scores, outcome.positive)
     return NestedScores(
         scores=scores,
@@ -253,14 +250,10 @@ def _agreement(scores: Array, positive: Mask) -> float:
     centred = scores.copy()
     for mask in [side for side in (positive, ~positive) if side.any()]:
         centred[:, mask] -= centred[:, mask].mean(axis=1, keepdims=True)
-    lengths = np.linalg.norm(centred, axis=1)
-    if (
-        len(scores) < 2 or not lengths.all()
-    ):  # a model that uses no column agrees with none
-        return 0.0
-    shares = centred / lengths[:, None]
-    pairs = len(scores) * (len(scores) - 1)
-    return float((np.linalg.norm(shares.sum(axis=0)) ** 2 - len(scores)) / pairs)
+    n_folds = len(scores)
+    if n_folds < 2 or not centred.any(axis=1).all():
+        return 0.0  # a model that uses no column agrees with none
+    return float((np.corrcoef(centred).sum() - n_folds) / (n_folds * (n_folds - 1)))
 
 
 def variance_inflation(agreement: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,20 +76,29 @@ class ProportionalHazards:
             )
         mean = float(np.average(scores, weights=weight))
         unit = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight))) or 1.0
-        groups = _Groups(times, weight)
+        known, place = np.unique(times.time, return_inverse=True)
+
+        def add_at_risk(values: Array) -> Array:
+            """Sums of the values of all rows followed until each time."""
+            sums = np.bincount(place, values, known.size)
+            at_risk: Array = np.cumsum(sums[::-1])[::-1].astype(np.float64)
+            return at_risk
+
+        counts = weight * times.event
+        events = np.bincount(place, counts, known.size).astype(np.float64)
         error = np.nan
         if slope is None:
-            beta, curvature = _partial_likelihood_slope((scores - mean) / unit, groups)
+            beta, curvature = _partial_likelihood_slope(
+                (scores - mean) / unit, weight, counts, events, add_at_risk
+            )
             slope = max(beta, 0.0) / unit
             if curvature > 0:
                 error = 1.0 / (np.sqrt(curvature) * unit)
         risk = weight * np.exp(np.clip(slope * (scores - mean), -500.0, 500.0))
-        hazard = np.cumsum(groups.events / groups.at_risk(risk))
+        hazard = np.cumsum(events / add_at_risk(risk))
         with np.errstate(divide="ignore"):  # before the first event the hazard is 0
             # From the mean score to score 0.
-            baseline = StepFunction(
-                groups.times, np.log(hazard) - slope * mean, -np.inf
-            )
+            baseline = StepFunction(known, np.log(hazard) - slope * mean, -np.inf)
         return cls(slope, baseline, n_rows, n_events, error)
 
     def survival(self, scores: Array, times: Array) -> Array:
@@ -97,34 +107,23 @@ class ProportionalHazards:
         return np.exp(-np.exp(np.minimum(log_hazard, 700.0)))
 
 
-class _Groups:
-    """Rows by time: the weight of events at each, and sums over the rows at risk."""
-
-    def __init__(self, times: SurvivalTimes, weight: Array) -> None:
-        self.times, self._place = np.unique(times.time, return_inverse=True)
-        self.event = times.event
-        self.counts = weight * times.event
-        self.events = np.bincount(self._place, self.counts, self.times.size)
-        self.weight = weight
-
-    def at_risk(self, values: Array) -> Array:
-        """Sums of the values of all rows followed until each time."""
-        sums = np.bincount(self._place, values, self.times.size)
-        at_risk: Array = np.cumsum(sums[::-1])[::-1].astype(np.float64)
-        return at_risk
-
-
-def _partial_likelihood_slope(scores: Array, groups: _Groups) -> tuple[float, float]:
+def _partial_likelihood_slope(
+    scores: Array,
+    weight: Array,
+    counts: Array,
+    events: Array,
+    add_at_risk: Callable[[Array], Array],
+) -> tuple[float, float]:
     """Coefficient of a Cox model with one column, with ties as of Breslow, and its information."""
 
     def derivatives(beta: float) -> tuple[float, float]:
-        risk = groups.weight * np.exp(np.clip(beta * scores, -500.0, 500.0))
+        risk = weight * np.exp(np.clip(beta * scores, -500.0, 500.0))
         total, first, second = (
-            groups.at_risk(risk * scores**power) for power in (0, 1, 2)
+            add_at_risk(risk * scores**power) for power in (0, 1, 2)
         )
         mean = first / total
-        gradient = groups.counts @ scores - groups.events @ mean
-        return float(gradient), float(groups.events @ (second / total - mean**2))
+        gradient = counts @ scores - events @ mean
+        return float(gradient), float(events @ (second / total - mean**2))
 
     beta = _STEEPEST
     if derivatives(-_STEEPEST)[0] <= 0:
