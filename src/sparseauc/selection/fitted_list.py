@@ -55,8 +55,6 @@ class FittedList:
         Of the model's list.
     names : ndarray of shape (d,)
         Of the columns, or their indices.
-    kept : ndarray of int
-        Columns of groups, which are not exchanged.
     counted : CountedRows
         The rows, those of weight above 0 among all that were given.
     """
@@ -69,7 +67,6 @@ class FittedList:
     alpha: float
     restrictions: Restrictions
     names: npt.NDArray[Any]
-    kept: Indices
     counted: CountedRows
 
     @classmethod
@@ -115,7 +112,6 @@ class FittedList:
             alpha=model._fitted.alpha,
             restrictions=restrictions.without_groups(support),
             names=getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
-            kept=restrictions.grouped,
             counted=counted,
         )
 
@@ -147,7 +143,7 @@ class FittedList:
     def exchanges(self, support: Indices) -> tuple[float, Array]:
         """Objective of a list, and after each exchange of a column with another, (k, d).
 
-        Infinity where the exchange is not possible.
+        Infinity where the exchange is not possible, as of a column that must stay.
         """
         gram = self.gram
         chosen = self.in_basis(support)
@@ -157,8 +153,9 @@ class FittedList:
         possible[:, support] = False
         possible[:, self.restrictions.excluded] = False
         after = np.full((support.size, self.names.size), np.inf)
-        for place, column in enumerate(support.tolist()):
-            kept = self.columns[chosen] != column
+        leaves = ~np.isin(support, self.restrictions.fixed)
+        for place in np.flatnonzero(leaves).tolist():
+            kept = self.columns[chosen] != support[place]
             others = np.flatnonzero(possible[place])
             after[place, others] = self._objectives(chosen[kept], rows[kept], others)
         return self.solution(support).objective, after

@@ -179,7 +179,6 @@ def _lists_by_exchanges(
         support = np.array(columns, np.int64)
         done.append(support)
         _, after = fitted.exchanges(support)
-        after[np.isin(support, fitted.restrictions.fixed)] = np.inf
         best = min(best, float(after.min()))
         # No more than these can be among the best of all.
         first_few = np.argsort(after, axis=None, kind="stable")[:most]

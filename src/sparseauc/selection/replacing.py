@@ -108,7 +108,6 @@ def best_replacements(
 
     support = fitted.support
     objective, after = fitted.exchanges(support)
-    after[np.isin(support, [*fitted.kept, *fitted.restrictions.fixed])] = np.inf
     best = np.argsort(after, axis=1, kind="stable")[:, :n_best]
     place, rank = np.nonzero(np.isfinite(np.take_along_axis(after, best, axis=1)))
     joining = best[place, rank]

@@ -221,31 +221,27 @@ def _two_columns(y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], tuple[str,
     """Event, time and their names."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None")
-    if hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2:
-        names = [str(name) for name in y.columns]
-        values = [np.asarray(y[name]) for name in y.columns]
+    if hasattr(y, "columns"):
+        found = {str(name): np.asarray(y[name]) for name in y.columns}
     elif (array := np.asarray(y)).dtype.names is not None:
-        names = list(array.dtype.names)
-        values = [array[name] for name in names]
+        found = {name: array[name] for name in array.dtype.names}
     elif array.ndim == 2:
-        names = ["event", "time"]
-        values = [*array.T]
+        names = ["event", "time", *map(str, range(2, array.shape[1]))]
+        found = dict(zip(names, array.T, strict=False))
     else:
         raise InputError(
             "y must say for each row whether the event was observed and when: a structured array "
             "as of sksurv.util.Surv.from_arrays(event, time), a data frame of two columns, or an "
             f"array of shape (n, 2); got shape {array.shape} of {array.dtype}"
         )
-    if len(values) != 2:
+    if len(found) != 2:
         raise InputError(
-            f"y must have two columns, event and time; it has {len(values)}"
+            f"y must have two columns, event and time; it has {len(found)}"
         )
-    if _looks_like_events(values[1], names[1]) and not _looks_like_events(
-        values[0], names[0]
-    ):
-        values = values[::-1]
-        names = names[::-1]
-    return values[0], values[1], (names[0], names[1])
+    (first, one), (second, other) = found.items()
+    if _looks_like_events(other, second) and not _looks_like_events(one, first):
+        return other, one, (second, first)
+    return one, other, (first, second)
 
 
 def _looks_like_events(values: npt.NDArray[Any], name: str) -> bool:
