@@ -9,10 +9,8 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
 
 from sparseauc import (
-    SHTAUCClassifier,
     SparseAUCClassifier,
     SparseAUCClassifierCV,
     class_moments,
@@ -262,21 +260,6 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster, tmp_path):
     cluster.wait_for_workers(2, timeout=60)
     assert set(cluster.scheduler_info()["workers"]) != before
     assert_same_search(actual, clone(SEARCH).fit(*in_memory(tmp_path)))
-
-
-# ------------------------------------------------------------------------------ SHT-AUC
-
-
-@pytest.mark.parametrize("kind", ["arrays", "sparse", "frames"])
-def test_sht_auc_is_as_good_as_in_memory(cluster, outbreak, kind):
-    X, y = outbreak
-    rows, labels = collections(X, y)[kind]
-    model = SHTAUCClassifier(k=5, max_epochs=30, random_state=0, record_history=False)
-    actual = clone(model).fit(rows, labels)
-    assert actual.objective_ == pytest.approx(
-        clone(model).fit(X, y).objective_, rel=0.01
-    )
-    assert roc_auc_score(y, actual.decision_function(rows)) > 0.8
 
 
 # ---------------------------------------------------------------------------- bad input

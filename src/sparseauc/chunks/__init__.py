@@ -1,7 +1,7 @@
 """Tables that do not fit in memory: rows read in chunks, from files or from a cluster.
 
-``open_table`` makes a table on disk usable as X of ``SparseAUCClassifier``,
-``SparseAUCClassifierCV`` and ``SHTAUCClassifier``; Dask arrays and dataframes can be
+``open_table`` makes a table on disk usable as X of ``SparseAUCClassifier`` and
+``SparseAUCClassifierCV``; Dask arrays and dataframes can be
 passed as they are.
 """
 
@@ -22,7 +22,7 @@ from ._arrays import ArrayChunks, KeptColumns, mapped_by
 from ._arrow import ArrowChunks
 from ._dask import DaskChunks
 from ._device import DeviceChunks
-from ._sparse import CSRChunks, CSRFiles
+from ._sparse import CSRChunks
 from .base import CHUNK_BYTES, Chunks, Pass, SequentialChunks
 from .scores import score_chunks
 
@@ -30,7 +30,6 @@ __all__ = [
     "ArrayChunks",
     "ArrowChunks",
     "CSRChunks",
-    "CSRFiles",
     "Chunks",
     "DaskChunks",
     "DeviceChunks",
@@ -72,13 +71,11 @@ def open_table(
 
     Parameters
     ----------
-    source : path, list of paths, or object
+    source : path or object
         - ``.npy``: a dense table;
         - ``.parquet``, ``.feather``, ``.arrow``, or a folder of such files;
         - a folder with ``data.npy``, ``indices.npy`` and ``indptr.npy``: the arrays of
           a CSR matrix (and ``shape.npy``, if the last columns may be empty);
-        - a list of ``.npz`` files written by ``scipy.sparse.save_npz``, one below the
-          other;
         - a ``pyarrow.dataset.Dataset``, or anything with ``shape``, ``dtype`` and
           slices, such as an HDF5 or Zarr dataset.
     target : str or array-like of shape (n,), optional
@@ -129,15 +126,13 @@ def open_table(
         shape = source / "shape.npy"
         width = int(np.load(shape)[1]) if shape.exists() else None
         return CSRChunks(data, indices, indptr, width, y, chunk_bytes)
-    if isinstance(source, list | tuple):
-        return CSRFiles(source, y)
     if not all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
         raise InputError(f"cannot read rows from {type(source).__name__}")
     return ArrayChunks(source, y, chunk_bytes)
 
 
 def _open_path(path: Path) -> Any:
-    """An Arrow dataset, a folder with a CSR matrix, a list of files or a memory map."""
+    """An Arrow dataset, a folder with a CSR matrix, or a memory map."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file or folder")
     suffix = path.suffix.lower()
@@ -157,12 +152,10 @@ def _open_path(path: Path) -> Any:
         files = sorted(path.glob("*")) if path.is_dir() else [path]
         names = [str(file) for file in files if file.suffix.lower() in _COLUMNAR]
         return ds.dataset(names, format=_COLUMNAR[suffix])
-    if suffix == ".npz":
-        return [path]
     if suffix == ".npy":
         return np.load(path, mmap_mode="r")
     raise InputError(
-        f"{path}: a table is read from .npy, .npz, {', '.join(_COLUMNAR)} or a folder"
+        f"{path}: a table is read from .npy, {', '.join(_COLUMNAR)} or a folder"
     )
 
 

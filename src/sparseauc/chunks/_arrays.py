@@ -17,7 +17,6 @@ from .base import (
     Pass,
     SequentialChunks,
     State,
-    equal_sizes,
     float_dtype,
 )
 
@@ -51,15 +50,15 @@ class ArrayChunks(SequentialChunks):
         self._y = y
         row_bytes = max(1, self.shape[1] * np.dtype(array.dtype).itemsize)
         self.chunk_rows = max(1, chunk_bytes // row_bytes)
-        self._sizes = equal_sizes(self.shape[0], self.chunk_rows)
 
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
         """Yield slices of rows; those of a memory map are read one ahead, in a thread."""
-        pieces = (self._piece(number, columns) for number in range(len(self.sizes)))
-        return pieces if mapped_by(self.array) is None else _read_ahead(pieces)
+        starts = range(0, self.shape[0], self.chunk_rows)
+        pieces = (self._piece(start, columns) for start in starts)
+        return pieces if mapped_by(self.array) is None else read_ahead(pieces)
 
-    def _piece(self, number: int, columns: Indices | None) -> Any:
-        chunk = self._chunk(number)
+    def _piece(self, start: int, columns: Indices | None) -> Any:
+        chunk = self.array[start : start + self.chunk_rows]
         if columns is not None:
             piece = np.asarray(chunk)[:, columns]
         elif mapped_by(self.array) is None:
@@ -68,10 +67,6 @@ class ArrayChunks(SequentialChunks):
             piece = np.array(chunk)
         _release(chunk)
         return piece
-
-    def _chunk(self, number: int) -> Any:
-        start = number * self.chunk_rows
-        return self.array[start : start + self.chunk_rows]
 
     def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
         """Some rows of some columns; of a memory map only their pages are read."""
@@ -127,7 +122,7 @@ class KeptColumns(ArrayChunks):
         return super().take(rows, self._place[columns])
 
 
-def _read_ahead(pieces: Iterator[Any]) -> Iterator[Any]:
+def read_ahead(pieces: Iterator[Any]) -> Iterator[Any]:
     """Yield each piece while the next is made."""
     with ThreadPoolExecutor(1) as reader:
         following = reader.submit(next, pieces, None)

@@ -50,9 +50,6 @@ class ArrowChunks(SequentialChunks):
         self.feature_names = np.array(self._names, dtype=object)
         self.shape = int(dataset.count_rows()), len(self._names)
         self._chunk_bytes = chunk_bytes
-        self._known_sizes: tuple[int, ...] | None = None
-        # A reading that goes on, and the number of the chunk that comes next.
-        self._reading: tuple[Iterator[Any], int] | None = None
 
     def target(self) -> npt.NDArray[Any] | None:
         """The labels; only that column is read."""
@@ -82,28 +79,6 @@ class ArrowChunks(SequentialChunks):
             )
         column = self._dataset.to_table(columns=[values]).column(0)
         return np.array(column.to_pylist(), dtype=object)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of rows of each chunk, from a pass."""
-        if self._known_sizes is None:
-            self.n_passes += 1
-            self._known_sizes = tuple(chunk.shape[0] for chunk in self.read())
-        return self._known_sizes
-
-    def _chunk(self, number: int) -> Any:
-        """One chunk; quick when they are asked for in order."""
-        reading, following = self._reading or (self.read(), 0)
-        if number < following:
-            reading, following = self.read(), 0
-        for _ in range(following, number):
-            next(reading)
-        self._reading = reading, number + 1
-        return next(reading)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Drop an open iterator."""
-        return vars(self) | {"_reading": None}
 
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
         """Give batches; only the columns asked for are read from the files."""

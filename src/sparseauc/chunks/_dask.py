@@ -1,6 +1,5 @@
 """Dask arrays and dataframes: rows stay with the workers, and only what a pass returns travels."""
 
-import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -67,7 +66,7 @@ class DaskChunks(Chunks):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of rows of each chunk."""
+        """Number of rows of each chunk, from a pass if they are not known."""
         if self._sizes is None:
             from dask.delayed import delayed
 
@@ -127,18 +126,6 @@ class DaskChunks(Chunks):
         # An empty part may have been made without knowing its type.
         return np.concatenate([part for part in parts if part.size] or parts[:1])
 
-    def run_on(
-        self, number: int, work: Pass[State], *known: npt.NDArray[Any]
-    ) -> State | None:
-        """Do ``work`` on one chunk, where it is."""
-        from dask.delayed import delayed
-
-        task = delayed(_add)(
-            work, self._blocks[number], self.dtype, *self._slices(number, known)
-        )
-        state: State | None = compute([task])[0]
-        return state
-
     def _run(
         self,
         work: Pass[State],
@@ -177,55 +164,16 @@ def compute(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _blocks(collection: Any) -> list[Any]:
-    """The blocks of a collection as Dask values, or as recipes where each is made on its own.
-
-    As values they would be tasks of their own: chunks would be made ahead of need, wait
-    in memory and be sent from worker to worker. A recipe is followed within the task
-    that needs the chunk.
-    """
-    from dask.core import get_dependencies
-    from dask.local import get_sync
-
-    blocks = list(np.asarray(collection.to_delayed(), dtype=object).ravel())
-    if not blocks:
-        return blocks
-    graph = dict(blocks[0].__dask_graph__())
-    recipes: list[Any] = []
-    taken: set[Any] = set()
-    for block in blocks:
-        steps: dict[Any, Any] = {}
-        wanted = [block.key]
-        while wanted:
-            key = wanted.pop()
-            # What others need too is made once, and what lies with a worker already is
-            # not made.
-            if (
-                key in taken
-                or key not in graph
-                or type(graph[key]).__name__ == "Future"
-            ):
-                return blocks
-            if key not in steps:
-                steps[key] = step = graph[key]
-                # A step of recent versions also names what is not part of the graph.
-                wanted.extend(
-                    getattr(step, "dependencies", None) or get_dependencies(graph, key)
-                )
-        taken.update(steps)
-        recipes.append(functools.partial(get_sync, steps, block.key))
-    return recipes
-
-
-def _made(block: Any) -> Any:
-    return block() if isinstance(block, functools.partial) else block
+    """The blocks of a collection as Dask values."""
+    return list(np.asarray(collection.to_delayed(), dtype=object).ravel())
 
 
 def _size(block: Any) -> int:
-    return int(_made(block).shape[0])
+    return int(block.shape[0])
 
 
 def _array(block: Any) -> npt.NDArray[Any]:
-    return np.asarray(_made(block))
+    return np.asarray(block)
 
 
 def _chunk_of(block: Any, dtype: Any, columns: Indices | None) -> Any:
@@ -244,7 +192,7 @@ def _add(
     known: Sequence[npt.NDArray[Any]],
     columns: Indices | None = None,
 ) -> State | None:
-    return add_chunk(work, None, _chunk_of(_made(block), dtype, columns), start, known)
+    return add_chunk(work, None, _chunk_of(block, dtype, columns), start, known)
 
 
 def _merge(work: Pass[State], states: Sequence[State]) -> State:

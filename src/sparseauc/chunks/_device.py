@@ -1,11 +1,8 @@
 """Rows on a GPU, or rows on the host that stream through it, as chunks."""
 
-import itertools
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 
@@ -13,19 +10,17 @@ from ..errors import InputError
 from ..utils.arrays import (
     as_tensor,
     explain_out_of_memory,
-    import_torch,
     is_tensor,
     to_host,
     usable_bytes,
 )
 from ..utils.types import Indices
-from .base import FLOATS, Pass, SequentialChunks, State, equal_sizes
+from ._arrays import read_ahead
+from .base import FLOATS, Pass, SequentialChunks, State
 
 # Bytes of a chunk. It is centred in double precision, which takes twice as much again
 # for float32; larger ones save launches and transfers of what came of them.
 _CHUNK_BYTES = {"cuda": 2**31, "cpu": 2**26}
-# Bytes from which rows are copied by several threads.
-_BY_THREADS = 2**24
 
 
 class DeviceChunks(SequentialChunks):
@@ -35,8 +30,7 @@ class DeviceChunks(SequentialChunks):
     ----------
     X : tensor or ndarray of shape (n, d)
         A tensor stays where it is. An array is copied to the device where it fits;
-        otherwise it passes through it from page-locked memory, the next chunk while one
-        is at work.
+        otherwise it passes through it, the next chunk while one is at work.
     device : torch.device
     chunk_bytes : int, optional
         About 2 GiB on a GPU.
@@ -83,27 +77,16 @@ class DeviceChunks(SequentialChunks):
         wanted = (
             _CHUNK_BYTES.get(device.type, 2**26) if chunk_bytes is None else chunk_bytes
         )
-        rows = max(1, wanted // (self.shape[1] * self.dtype.itemsize))
-        self._sizes = equal_sizes(self.shape[0], rows)
+        self._chunk_rows = max(1, wanted // (self.shape[1] * self.dtype.itemsize))
 
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
         """Yield tensors on the device; some columns alone as arrays on the host."""
+        starts = range(0, self.shape[0], self._chunk_rows)
+        rows = (self.rows[start : start + self._chunk_rows] for start in starts)
         if columns is not None:
-            for low, high in self._bounds:
-                yield to_host(self.rows[low:high][:, columns])
-        elif self.streamed and self.device.type == "cuda":
-            yield from self._stream()
-        else:
-            yield from super().read()
-
-    def _chunk(self, number: int) -> Any:
-        low, high = self._bounds[number]
-        return self.rows[low:high].to(self.device)
-
-    @property
-    def _bounds(self) -> list[tuple[int, int]]:
-        """First row of each chunk, and the one after its last."""
-        return list(itertools.pairwise(itertools.accumulate(self.sizes, initial=0)))
+            return (to_host(part[:, columns]) for part in rows)
+        there = (part.to(self.device) for part in rows)
+        return read_ahead(there) if self.streamed else there
 
     def run(
         self,
@@ -112,68 +95,7 @@ class DeviceChunks(SequentialChunks):
         columns: Indices | None = None,
     ) -> State:
         """Make one pass over all rows; say what was asked for where the device is full."""
-        nbytes = 3 * max(self.sizes) * self.shape[1] * self.dtype.itemsize
+        rows = min(self._chunk_rows, self.shape[0])
+        nbytes = 3 * rows * self.shape[1] * self.dtype.itemsize
         with explain_out_of_memory("a pass over the rows", nbytes):
             return super().run(work, *known, columns=columns)
-
-    def _stream(self) -> Iterator[Any]:
-        """Copy the next chunk, through page-locked memory, while one is at work."""
-        torch = import_torch()
-        on_gpu = self.device.type == "cuda"
-        rows = self.rows.numpy()
-        shape = max(self.sizes), self.shape[1]
-        kind = self.rows.dtype
-        # Two of each, filled in turn.
-        staging = [torch.empty(shape, dtype=kind, pin_memory=on_gpu) for _ in range(2)]
-        if on_gpu:
-            buffers = [
-                torch.empty(shape, dtype=kind, device=self.device) for _ in range(2)
-            ]
-            copied = [torch.cuda.Event() for _ in range(2)]
-            used = [torch.cuda.Event() for _ in range(2)]
-            stream = torch.cuda.Stream(self.device)
-
-        def send(slot: int, low: int, high: int) -> Any:
-            if on_gpu:
-                copied[slot].synchronize()  # the staging memory has been read
-            chunk = staging[slot][: high - low]
-            _copy_rows(rows[low:high], chunk.numpy())
-            if not on_gpu:
-                return chunk
-            buffer = buffers[slot][: high - low]
-            with torch.cuda.stream(stream):
-                stream.wait_event(used[slot])  # the chunk before it is no longer needed
-                buffer.copy_(chunk, non_blocking=True)
-                copied[slot].record(stream)
-            return buffer
-
-        bounds = self._bounds
-        coming = send(0, *bounds[0])
-        for number in range(len(bounds)):
-            slot = number % 2
-            chunk = coming
-            if number + 1 < len(bounds):
-                coming = send(1 - slot, *bounds[number + 1])
-            if not on_gpu:
-                yield chunk
-                continue
-            current = torch.cuda.current_stream(self.device)
-            current.wait_event(copied[slot])
-            try:
-                yield chunk
-            finally:
-                used[slot].record(current)
-
-
-def _copy_rows(rows: npt.NDArray[Any], out: npt.NDArray[Any]) -> None:
-    """Copy rows by several threads where they are many: one does not saturate the memory."""
-    n_threads = (
-        min(joblib.cpu_count(), out.shape[0]) if out.nbytes >= _BY_THREADS else 1
-    )
-    # Several parts a thread, so that none waits long for the slowest.
-    limits = np.linspace(0, out.shape[0], min(4 * n_threads, out.shape[0]) + 1).astype(
-        int
-    )
-    parts = itertools.starmap(slice, itertools.pairwise(limits.tolist()))
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(lambda part: np.copyto(out[part], rows[part]), parts))

@@ -1,8 +1,7 @@
-"""Sparse tables on disk: the three arrays of a CSR matrix, or several matrices saved by SciPy."""
+"""Sparse tables on disk: the three arrays of a CSR matrix."""
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..errors import InputError
+from ..utils.types import Indices
 from .base import CHUNK_BYTES, SequentialChunks, float_dtype
 
 
@@ -62,50 +62,17 @@ class CSRChunks(SequentialChunks):
                 int(np.searchsorted(indptr, int(indptr[start]) + entries, "right")) - 1
             )
             self._starts.append(min(n, max(start + 1, stop)))
-        self._sizes = tuple(np.diff(self._starts).tolist())
 
-    def _chunk(self, number: int) -> Any:
-        start, stop = self._starts[number : number + 2]
-        first, last = int(self._indptr[start]), int(self._indptr[stop])
-        return sp.csr_array(
-            (
-                np.asarray(self._data[first:last]),
-                np.asarray(self._indices[first:last]),
-                np.asarray(self._indptr[start : stop + 1]) - first,
-            ),
-            shape=(stop - start, self.shape[1]),
-        )
-
-
-class CSRFiles(SequentialChunks):
-    """Matrices written by ``scipy.sparse.save_npz``, one below the other, a file at a time.
-
-    Such files are compressed, so each is read whole: cut a large table into several.
-    """
-
-    def __init__(
-        self, paths: Sequence[str | os.PathLike[str]], y: npt.NDArray[Any] | None = None
-    ) -> None:
-        self._paths = [Path(path) for path in paths]
-        if not self._paths:
-            raise InputError("no files were named")
-        self._y = y
-        sizes, dtypes, widths = [], [], {}
-        for path in self._paths:
-            with np.load(path, allow_pickle=False) as file:
-                if "shape" not in file or "data" not in file:
-                    raise InputError(
-                        f"{path} holds no matrix saved by scipy.sparse.save_npz"
-                    )
-                sizes.append(int(file["shape"][0]))
-                widths[int(file["shape"][1])] = path
-                dtypes.append(float_dtype(file["data"].dtype, str(path)))
-        if len(widths) > 1:
-            (one, path), (other, another) = list(widths.items())[:2]
-            raise InputError(f"{path} has {one} columns, {another} has {other}")
-        self._sizes = tuple(sizes)
-        self.shape = sum(sizes), next(iter(widths))
-        self.dtype = np.result_type(*dtypes)
-
-    def _chunk(self, number: int) -> Any:
-        return sp.csr_array(sp.load_npz(self._paths[number]))
+    def read(self, columns: Indices | None = None) -> Iterator[Any]:
+        """Yield runs of rows."""
+        for start, stop in pairwise(self._starts):
+            part = slice(int(self._indptr[start]), int(self._indptr[stop]))
+            chunk = sp.csr_array(
+                (
+                    np.asarray(self._data[part]),
+                    np.asarray(self._indices[part]),
+                    np.asarray(self._indptr[start : stop + 1]) - part.start,
+                ),
+                shape=(stop - start, self.shape[1]),
+            )
+            yield chunk if columns is None else chunk[:, columns]

@@ -114,24 +114,6 @@ class Chunks(ABC):
             raise InputError("the table holds no rows")
         return state
 
-    @property
-    @abstractmethod
-    def sizes(self) -> tuple[int, ...]:
-        """Number of rows of each chunk."""
-
-    @abstractmethod
-    def run_on(
-        self, number: int, work: Pass[State], *known: npt.NDArray[Any]
-    ) -> State | None:
-        """Do ``work`` on one chunk; None for a chunk without rows."""
-
-    def _slices(
-        self, number: int, known: Sequence[npt.NDArray[Any]]
-    ) -> tuple[int, list[Any]]:
-        """Start of a chunk, and what is known of its rows."""
-        start = sum(self.sizes[:number])
-        return start, [array[start : start + self.sizes[number]] for array in known]
-
     def take(self, rows: Indices, columns: Indices) -> npt.NDArray[np.float64]:
         """Some rows, ascending, of some columns, as a dense float64 array."""
         wanted = np.zeros(self.shape[0], np.bool_)
@@ -140,41 +122,18 @@ class Chunks(ABC):
         return taken.astype(np.float64, copy=False)
 
 
-def equal_sizes(n: int, rows: int) -> tuple[int, ...]:
-    """Sizes of chunks of this many rows, the last of what is left."""
-    return tuple(min(rows, n - start) for start in range(0, n, rows))
-
-
 class SequentialChunks(Chunks):
     """Chunks that this process reads one after the other."""
 
     _y: npt.NDArray[Any] | None = None
-    _sizes: tuple[int, ...]
 
     @abstractmethod
-    def _chunk(self, number: int) -> Any:
-        """Read one chunk, an array or a sparse matrix."""
-
     def read(self, columns: Indices | None = None) -> Iterator[Any]:
-        """Yield the chunks in turn."""
-        for number in range(len(self.sizes)):
-            chunk = self._chunk(number)
-            yield chunk if columns is None else chunk[:, columns]
+        """Yield the chunks in turn, or some columns of them: arrays or sparse matrices."""
 
     def target(self) -> npt.NDArray[Any] | None:
         """Labels given along with the table."""
         return self._y
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of rows of each chunk."""
-        return self._sizes
-
-    def run_on(
-        self, number: int, work: Pass[State], *known: npt.NDArray[Any]
-    ) -> State | None:
-        """Do ``work`` on one chunk."""
-        return add_chunk(work, None, self._chunk(number), *self._slices(number, known))
 
     def _run(
         self,

@@ -149,9 +149,9 @@ class Products(Pass[list[Any]]):
 class GatheredMoments:
     """Moments of every part of the rows, and as much of H as passes over the rows have gathered.
 
-    With few columns the first pass gathers all of H (``is_complete``), if its
-    ``products`` will be asked for. With many, solvers ask for H among some columns, and
-    for some of its rows; what all of them lack is gathered in one further pass.
+    With few columns the first pass gathers all of H (``is_complete``). With many,
+    solvers ask for H among some columns, and for some of its rows; what all of them
+    lack is gathered in one further pass.
 
     The parts of several partitions are numbered through. Where there are strata, all
     are divided by stratum. ``sums`` are the moments of both classes of each.
@@ -163,8 +163,6 @@ class GatheredMoments:
         positive: Mask,
         partitions: Sequence[Partition],
         strata: Strata | None = None,
-        *,
-        products: bool = True,
     ) -> None:
         self.strata = strata
         n_strata = 1 if strata is None else len(strata)
@@ -180,9 +178,7 @@ class GatheredMoments:
             self._known += [cell.astype(np.int32), weight]
         self._counts = [2 * partition.n_parts * n_strata for partition in partitions]
         self.n_rows, self.n_features = positive.size, chunks.shape[1]
-        self.is_complete = products and fits_completely(
-            self.n_features, sum(self._counts) // 2
-        )
+        self.is_complete = fits_completely(self.n_features, sum(self._counts) // 2)
         self.sums = chunks.run(Summaries(self._counts, self.is_complete), *self._known)
         # Products by cell, column and other: of all columns, or of those of each pass
         # with all; and the pass of each column, −1 for none, and its number there.
@@ -402,12 +398,9 @@ def chunked_moments(
     weight: Array | None = None,
     strata: Strata | None = None,
     *,
-    products: bool = True,
     solver: bool = False,
 ) -> Moments:
     """Moments of all rows of a table that is read in chunks; see ``GatheredMoments``."""
     everything = Partition(np.zeros(positive.size, np.int16), 1, weight)
-    gathered = GatheredMoments(
-        chunks, positive, [everything], strata, products=products
-    )
+    gathered = GatheredMoments(chunks, positive, [everything], strata)
     return training_moments(gathered, [0], solver=solver)

@@ -1,100 +1,22 @@
-"""SHT-AUC where rows come in chunks: epochs over a source, and a stream of blocks."""
+"""SHT-AUC where rows come one block at a time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..chunks import Pass, score_chunks
-from ..moments.chunked import chunked_moments
-from ..utils.arrays import to_host
-from ..utils.types import Array, Floats, Indices, Mask
-from .rows import Blocks, Rows, count_blocks
+from ..utils.types import Floats, Indices, Mask
+from .rows import Rows
 from .sht_auc import (
     FIRST_SHARE,
     BlockLoss,
     StepSize,
-    TrainingSet,
     block_gradient,
     descend,
     hard_threshold,
     paper_step,
 )
-
-
-class TrainingChunks(TrainingSet):
-    """F on the rows of a source, and epochs that visit its chunks in random order.
-
-    Each chunk is cut into blocks where it is. ``X`` are
-    :class:`sparseauc.chunks.Chunks`; the other parameters are those of a table in
-    memory.
-    """
-
-    def _moments(self, weight: Array | None) -> Any:
-        return chunked_moments(self.X, self.positive, weight, products=False)
-
-    def _deal(self) -> int:
-        """Find the rows of each chunk that count; return how many blocks they make."""
-        ends = np.cumsum(self.X.sizes)[:-1]
-        self._parts = [np.flatnonzero(weight) for weight in np.split(self.weight, ends)]
-        return sum(count_blocks(part.size, self._batch_size) for part in self._parts)
-
-    def run_epoch(self, w: Floats, k: int, step_size: float) -> bool:
-        """Take as many steps as there are blocks, in place; False before w overflows."""
-        self.X.n_passes += 1
-        numbers = np.array([i for i, part in enumerate(self._parts) if part.size])
-        in_order = self._block_order == "cyclic"
-        for number in numbers if in_order else self._rng.permutation(numbers):
-            blocks = self._cut(self._parts[number])
-            drawn = blocks.draw(self._block_order, self._rng)
-            work = _DescendInChunk(
-                w, k, self._loss, self.constant, blocks, drawn, step_size
-            )
-            moved = self.X.run_on(int(number), work, self.positive, self.weight)
-            if moved is None:
-                return False
-            w[:] = moved
-        return True
-
-    def scores(self, w: Floats) -> Floats:
-        """Compute w·x for all rows."""
-        return score_chunks(self.X, w)
-
-
-@dataclass(frozen=True)
-class _DescendInChunk(Pass["Floats | None"]):
-    """Steps on the blocks of a chunk, where the chunk is."""
-
-    w: Floats
-    k: int
-    loss: BlockLoss
-    constant: Indices
-    blocks: Blocks
-    drawn: Indices
-    step_size: float
-
-    def add(self, state: Any, X: Any, start: int, *known: Any) -> Floats | None:  # noqa: ARG002
-        """Return w after the steps; None where it overflowed."""
-        X = X if hasattr(X, "tocsr") else to_host(X)
-        rows = Rows.view(X.astype(self.w.dtype, copy=False), *known)
-        w = self.w.copy()
-        finite = descend(
-            rows,
-            self.loss,
-            self.constant,
-            *self.blocks,
-            self.drawn,
-            self.step_size,
-            self.k,
-            w,
-        )
-        return w if finite else None
-
-    def merge(self, first: Any, second: Any) -> Floats | None:
-        """Refuse: every step needs the one before it."""
-        raise NotImplementedError
 
 
 class SHTAUCStream:
