@@ -15,7 +15,6 @@ from sparseauc.selection.confidence import NestedScores, variance_inflation
 from sparseauc.selection.points import PointScore
 from sparseauc.selection.stability import StabilityResult
 from sparseauc.selection.table import column_table
-from sparseauc.utils.arrays import column_of
 from sparseauc.utils.types import Array, Floats
 
 from .card_making import limits_on_card, make_card
@@ -65,11 +64,6 @@ class ValidatedFit:
     points: PointScore | None
     notes: tuple[str, ...]
 
-    @property
-    def classifier(self) -> Any:
-        """The classifier within the model, or the model of times to event."""
-        return self.model
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FitResult(ValidatedFit):
@@ -111,6 +105,12 @@ class FitResult(ValidatedFit):
     def k(self) -> int:
         """Number of columns chosen."""
         return int(self.summary["k"])
+
+    @property
+    def chosen(self) -> dict[str, int]:
+        """The chosen columns and their places in the table, as ``columns`` has them."""
+        names = self.columns["column"].astype(str)
+        return {name: self.table.names.index(name) for name in names}
 
     @property
     def n_numbers(self) -> int:
@@ -249,7 +249,7 @@ def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[Operating
         return []
     points = fit.points
     whole = points is not None
-    platt = getattr(fit.classifier, "platt_", None)
+    platt = getattr(fit.model, "platt_", None)
     risks: Any = None
     default = 0.0
     if points is not None:
@@ -306,7 +306,7 @@ def _describe_table(
 
 def _describe_model(fit: ValidatedFit) -> dict[str, Any]:
     table = fit.table
-    classifier = fit.classifier
+    classifier = fit.model
     chosen = np.flatnonzero(classifier.coef_[0]).tolist()
     limits = limits_on_card(classifier, table.columns)
     results: Any = getattr(classifier, "cv_results_", None)
@@ -340,7 +340,7 @@ def _describe_columns(table: Table, chosen: list[int]) -> dict[str, dict[str, fl
     """Rows and missing share of each chosen column, and of numbers mean and standard deviation."""
     found = {}
     for j in chosen:
-        values = np.asarray(column_of(table.numbers.values, j), np.float64)
+        values = table.values_of(j)
         known = values[~np.isnan(values)]
         about = {"rows": int(known.size), "missing": 1 - known.size / values.size}
         if known.size and j not in table.numbers.levels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -149,6 +150,22 @@ def percent(share: float) -> str:
     """A share in per cent, with a decimal near 0 and 100 %."""
     near_an_end = 0 < share < 0.01 or 0.99 < share < 1
     return f"{100 * share:.{1 if near_an_end else 0}f} %"
+
+
+def round_ticks(low: float, high: float, about: float) -> list[float]:
+    """Return round numbers within a range, about as many as asked for."""
+    if high <= low:
+        return [low]
+    step = (high - low) / max(2.0, about)
+    power = 10.0 ** math.floor(math.log10(step))
+    step = next(
+        times * power for times in (1, 2, 2.5, 5, 10) if times * power >= 0.999 * step
+    )
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    # Rounded: 3 × 0.1 is 0.30000000000000004.
+    digits = 12 - math.floor(math.log10(step))
+    return [round(place * step, digits) + 0.0 for place in range(first, last + 1)]
 
 
 def count(number: int, what: str) -> str:

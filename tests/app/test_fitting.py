@@ -44,7 +44,7 @@ def tuned():
 
 def test_the_model_is_the_estimators(tuned):
     expected = SparseAUCClassifierCV(ks=range(1, 7)).fit(X, Y)
-    np.testing.assert_array_equal(tuned.classifier.coef_, expected.coef_)
+    np.testing.assert_array_equal(tuned.model.coef_, expected.coef_)
     assert (tuned.k, tuned.summary["alpha"]) == (expected.k_, expected.alpha_)
     np.testing.assert_array_equal(tuned.training_scores, expected.decision_function(X))
     assert tuned.training_auc.auc == auc(Y, tuned.training_scores)
@@ -58,10 +58,8 @@ def test_what_is_given_is_not_tuned(given):
     summary = fit_table(table(), settings)
     if len(given) == 2 and settings.k is not None:  # only its scale is fitted by folds
         plain = SparseAUCClassifier(k=2, alpha=3.0).fit(X, Y)
-        slope = summary.classifier.platt_["slope"]
-        np.testing.assert_allclose(
-            summary.classifier.coef_, slope * plain.coef_, atol=1e-12
-        )
+        slope = summary.model.platt_["slope"]
+        np.testing.assert_allclose(summary.model.coef_, slope * plain.coef_, atol=1e-12)
     assert summary.k == 2 or settings.k is None
     assert summary.summary["alpha"] == 3.0 or settings.alpha is None
     assert (summary.nested, summary.stability) == (None, None)
@@ -246,7 +244,7 @@ def test_summary_in_json(tuned):
     assert content["k"] == len(content["chosen"]) == tuned.k
     assert [row["k"] for row in content["auc_by_k"]] == [1, 2, 3, 4, 5, 6]
     assert max(row["auc"] for row in content["auc_by_k"]) == pytest.approx(
-        max(tuned.classifier.cv_results_["mean_test_score"])
+        max(tuned.model.cv_results_["mean_test_score"])
     )
     assert content["auc"]["low"] < content["auc"]["auc"] < content["auc"]["high"]
     assert tuned.card.summary == tuned.summary
@@ -315,7 +313,7 @@ def test_limits_in_the_order_of_the_columns():
         always_include=[names[3]],
     )  # fmt: skip
     by_name = fit_table(table(), replace(settings, limits=named))
-    np.testing.assert_array_equal(by_place.classifier.coef_, by_name.classifier.coef_)
+    np.testing.assert_array_equal(by_place.model.coef_, by_name.model.coef_)
     short = replace(settings, limits=Limits(signs=[1, 1]))
     with pytest.raises(
         DataError, match="value for each of the 15 columns; got 2 values"

@@ -659,7 +659,7 @@ def test_replacements_and_learning_curve_are_those_of_the_library(folder):
     found = find_alternatives(summary)
     splits = splits_of(summary.nested.folds)
     expected = replacements(
-        summary.classifier, read.X, read.outcome.y, n_best=3, cv=splits,
+        summary.model, read.X, read.outcome.y, n_best=3, cv=splits,
     )  # fmt: skip
     for name in ("column", "replacement"):
         expected[name] = expected[name].astype(str)
@@ -881,7 +881,7 @@ def test_reports_with_weights_are_written(folder, tmp_path):
         "fit", tmp_path / "weighted.csv", "--target", "status", "-k", 3,
         "--weights", "count", "--report", tmp_path / "report.html",
     )  # fmt: skip
-    assert "RiskMap" in (tmp_path / "report.html").read_text()
+    assert "Calibration" in (tmp_path / "report.html").read_text()
 
 
 def test_a_follow_up_time_beside_the_target_is_told_how_to_use(folder):

@@ -161,7 +161,7 @@ def find_alternatives(fit: FitResult) -> Alternatives | None:
 
     None without nested folds, if no column can be exchanged, or if folds are too small.
     """
-    classifier = fit.classifier
+    classifier = fit.model
     table = fit.table
     nested = fit.nested
     if nested is None or not chooses_by_exchanges(classifier):
@@ -223,11 +223,11 @@ def learning_curve(
     table = fit.table
     nested = fit.nested
     k = fit.k
-    ours = chooses_by_exchanges(fit.classifier) and table.weight is None
+    ours = chooses_by_exchanges(fit.model) and table.weight is None
     if nested is None or k == 0 or not ours:
         return None
     splits = splits_of(nested.folds)
-    given = fit.classifier.limits
+    given = fit.model.limits
     groups = None if given is None else Limits(column_groups=given.column_groups)
     found: list[tuple[int, AUCInterval]] = []
     started = time.perf_counter()
@@ -238,9 +238,7 @@ def learning_curve(
             report("Learning curve", done, len(splits) * len(_SHARES))
             rows = _share_of(train, table.y, share, fold)
             model = list_of_k(table.outcome, k, fit.summary["alpha"])
-            model.set_params(
-                limits=groups, curves=getattr(fit.classifier, "curves_", False)
-            )
+            model.set_params(limits=groups, curves=getattr(fit.model, "curves_", False))
             return fit_rows(model, table.X, table.outcome.y, rows, **table.known())
 
         fewest = _share_of(splits[0][0], table.y, share, 0)

@@ -10,7 +10,6 @@ from sparseauc.columns import Encoding, Levels
 from sparseauc.performance import fit_logistic
 from sparseauc.selection.confidence import scores_by
 from sparseauc.survival import ProportionalHazards
-from sparseauc.utils.arrays import column_of
 from sparseauc.utils.types import Array
 
 from ..fit_result import FitResult
@@ -83,10 +82,9 @@ def bootstrap_effects(
     brought to the scale of the model by a regression of all rows on its score. Groups
     are drawn as a whole. There are no samples where they would take minutes.
     """
-    places = [fit.table.names.index(str(name)) for name in fit.columns["column"]]
-    found = [_look_at(fit, j) for j in places]
+    found = [_look_at(fit, j) for j in fit.chosen.values()]
     refits = _refit(fit, report)
-    for place, j in enumerate(places):
+    for place, j in enumerate(fit.chosen.values()):
         one = found[place]
         rows = [_evaluate(encodings.get(j), one, slope) for encodings, slope in refits]
         samples = np.array([effect for effect, _ in rows]).reshape(
@@ -101,7 +99,7 @@ def bootstrap_effects(
 
 def _look_at(fit: FitResult, j: int) -> ColumnEffect:
     """The effect of a column by the model itself."""
-    values = np.asarray(column_of(fit.table.numbers.values, j), np.float64)
+    values = fit.table.values_of(j)
     known = values[np.isfinite(values)]
     encoding = fit.model.encodings_[j]
     levels = fit.table.numbers.levels.get(j)

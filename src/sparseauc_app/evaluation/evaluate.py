@@ -7,7 +7,6 @@ import pandas as pd
 
 from sparseauc.columns import Levels
 from sparseauc.metrics import AUCInterval
-from sparseauc.utils.arrays import column_of
 from sparseauc.utils.types import Array, Mask
 
 from ..fit_result import FitResult
@@ -56,7 +55,7 @@ def describe_candidates(table: Table, chosen: list[str]) -> list[CandidateRow]:
     rows = []
     for j in first | dict.fromkeys(range(len(table.names))):
         name = table.names[j]
-        values = np.asarray(column_of(table.numbers.values, j), np.float64)
+        values = table.values_of(j)
         missing = int(np.isnan(values).sum())
         levels = table.numbers.levels.get(j)
         if levels is None:
@@ -190,7 +189,6 @@ def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation
     table = fit.table
     nested = fit.nested
     card = fit.card
-    chosen = [str(name) for name in fit.columns["column"]]
     risks = curves = followed = size = size_of_all = validation = None
     if nested is not None:
         scores = np.asarray(fit.out_of_fold_scores, np.float64)
@@ -207,8 +205,8 @@ def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation
             validation = validation_size(log_odds_of(risks.p), auc, risks.share)
     return Evaluation(
         fit=fit,
-        candidates=describe_candidates(table, chosen),
-        correlations=_correlate(fit, chosen),
+        candidates=describe_candidates(table, [*fit.chosen]),
+        correlations=_correlate(fit),
         baselines=judge_baselines(fit, progress),
         alternatives=find_alternatives(fit),
         risks=risks,
@@ -223,12 +221,11 @@ def evaluate(fit: FitResult, progress: Progress = lambda *_: None) -> Evaluation
     )
 
 
-def _correlate(fit: FitResult, chosen: list[str]) -> pd.DataFrame:
+def _correlate(fit: FitResult) -> pd.DataFrame:
     """Correlate the chosen columns: of text, what its levels count."""
     values = {}
-    for name in chosen:
-        j = fit.table.names.index(name)
-        column = np.asarray(column_of(fit.table.numbers.values, j), np.float64)
+    for name, j in fit.chosen.items():
+        column = fit.table.values_of(j)
         encoding = fit.model.encodings_[j]
         if isinstance(encoding, Levels):
             column = encoding.basis(column) @ np.array(encoding.coef)

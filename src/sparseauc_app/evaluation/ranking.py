@@ -12,6 +12,8 @@ from sparseauc.performance import roc_band
 from sparseauc.survival import ProportionalHazards, SurvivalTimes, kaplan_meier
 from sparseauc.utils.types import Array, Indices, Mask
 
+from ..formatting import round_ticks
+
 # Points of the precision–recall curve.
 _MOST_POINTS = 400
 # Events before and after a time, with fewer of which hazards are not compared.
@@ -62,8 +64,8 @@ def rank_curves(scores: Array, positive: Mask, confidence: float = 0.95) -> Rank
     )
 
 
-# Times at which rows at risk are counted.
-_MARKS = 6
+# Times at which rows at risk are counted, about.
+_MARKS = 5
 _THIRDS = ("lowest third", "middle third", "highest third")
 
 
@@ -142,7 +144,7 @@ def follow_scores(
         found = Times(times).at_horizon(time).interval_within(scores)
         if found is not None:
             at.append((time, found))
-    marks = _round_marks(float(times.time.max()))
+    marks = np.array(round_ticks(0.0, float(times.time.max()), _MARKS))
     edges = np.quantile(scores, [1 / 3, 2 / 3])
     third = np.searchsorted(edges, scores, "left")
     parts = [times.take(third == place) for place in range(3)]
@@ -187,12 +189,3 @@ def _free_of_event(name: str, times: SurvivalTimes, marks: Array) -> FreeOfEvent
     low, high = (np.where(unknown, curve.y, end) for end in (low, high))
     counts = np.array([np.count_nonzero(times.time >= mark) for mark in marks.tolist()])
     return FreeOfEvent(name, curve.x, curve.y, low, high, counts)
-
-
-def _round_marks(last: float) -> Array:
-    """At most so many round numbers from 0 to the last time."""
-    step = last / (_MARKS - 1)
-    power = 10.0 ** np.floor(np.log10(step))
-    step = next(times * power for times in (1, 2, 5, 10) if times * power >= step)
-    marks: Array = np.arange(0.0, last + 1e-9, step)
-    return marks

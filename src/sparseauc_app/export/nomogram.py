@@ -1,6 +1,5 @@
 """A nomogram: each column's axis of points, their total, and the risk that goes with it."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from sparseauc.columns import Curve, Line, Steps
 
-from ..formatting import capitalised
+from ..formatting import capitalised, round_ticks
 from ..scorecard import ScoreCard
 from ..text import shortened
 from .effects import Effect, effects_of
@@ -107,8 +106,7 @@ def make_nomogram(card: ScoreCard) -> Nomogram | None:
     largest = sum(reach.values()) / unit
     base = card.intercept + sum(least.values())
     totals = [
-        (100 * total / largest, f"{total:g}")
-        for total in _round_numbers(0, largest, 11)
+        (100 * total / largest, f"{total:g}") for total in round_ticks(0, largest, 10)
     ]
     total = Axis("Total points", tuple(totals), numbers=True)
     return Nomogram(
@@ -162,18 +160,4 @@ def _places_of_cuts(cuts: Sequence[float]) -> list[Place]:
 def _places_of_range(low: float, high: float) -> list[Place]:
     """Round numbers between the ends of the range, and the ends, which have no text."""
     ends: list[Place] = [("", low), ("", high)]
-    return ends + [(f"{value:.6g}", value) for value in _round_numbers(low, high, 9)]
-
-
-def _round_numbers(low: float, high: float, most: int) -> list[float]:
-    """At most so many round numbers between two ends."""
-    if high <= low:
-        return [low]
-    exponent = np.floor(np.log10((high - low) / most))
-    steps = [factor * 10.0 ** (exponent + up) for up in (0, 1) for factor in (1, 2, 5)]
-    step = steps[min(bisect_left(steps, (high - low) / (most - 1)), len(steps) - 1)]
-    first = np.ceil(low / step - 1e-9)
-    last = np.floor(high / step + 1e-9)
-    return [
-        float(np.round(place * step, 12)) + 0.0 for place in np.arange(first, last + 1)
-    ]
+    return ends + [(f"{value:.6g}", value) for value in round_ticks(low, high, 8)]

@@ -15,6 +15,7 @@ import numpy as np
 from sparseauc.plotting import BACKGROUND, COLOURS, PALE, QUIET, TEXT
 from sparseauc.utils.types import Array, Indices
 
+from ..formatting import round_ticks
 from .elements import Figure, Panel, Series, Style
 
 # The style sheet's colours by day and by night: the same hues, lighter, since on a dark
@@ -174,20 +175,6 @@ class _Axis:
         share = (values - self.low) / (self.high - self.low)
         pixels: Array = self.start + share * (self.end - self.start)
         return pixels
-
-
-def round_ticks(low: float, high: float, about: float) -> list[float]:
-    """Return round numbers within a range, about as many as asked for."""
-    step = (high - low) / max(2.0, about)
-    power = 10.0 ** math.floor(math.log10(step))
-    step = next(
-        times * power for times in (1, 2, 2.5, 5, 10) if times * power >= 0.999 * step
-    )
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    # Rounded: 3 × 0.1 is 0.30000000000000004.
-    digits = 12 - math.floor(math.log10(step))
-    return [round(place * step, digits) + 0.0 for place in range(first, last + 1)]
 
 
 def _write_ticks(ticks: Sequence[float]) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sparseauc.metrics import AUCInterval
-from sparseauc.utils.arrays import column_of
 from sparseauc.utils.types import Array, Mask
 
 from ..evaluation.bootstrap import ColumnEffect
@@ -29,11 +28,9 @@ _ROWS_DRAWN = 120
 
 def draw_effects(fit: FitResult, effects: Sequence[ColumnEffect]) -> Figure:
     """Draw what each chosen column adds to the score, less than at its reference."""
-    names = fit.columns["column"].astype(str).tolist()[:MOST_DRAWN]
     panels = []
-    for name, one in zip(names, effects, strict=False):
-        j = fit.table.names.index(name)
-        values = np.asarray(column_of(fit.table.numbers.values, j), np.float64)
+    for (name, j), one in [*zip(fit.chosen.items(), effects, strict=True)][:MOST_DRAWN]:
+        values = fit.table.values_of(j)
         panels.append(_draw_effect(name, one, values[np.isfinite(values)]))
     samples = max((len(one.samples) for one in effects), default=0)
     caption = words_of(fit)(
@@ -61,14 +58,11 @@ def draw_columns(fit: FitResult) -> Figure:
     """Each chosen column by class."""
     positive = fit.table.y == 1
     labels = class_names(fit)[::-1]
-    names = list(fit.table.names)
-    table = fit.table.numbers
     panels = []
-    for name in fit.columns["column"][:MOST_DRAWN]:
-        j = names.index(name)
-        values = np.asarray(column_of(table.values, j), np.float64)
+    for name, j in [*fit.chosen.items()][:MOST_DRAWN]:
+        values = fit.table.values_of(j)
         known = np.isfinite(values)
-        levels = table.levels.get(j)
+        levels = fit.table.numbers.levels.get(j)
         panels.append(
             _draw_column(name, values[known], positive[known], labels, levels)
         )
@@ -170,7 +164,7 @@ def draw_sizes(fit: FitResult) -> Figure:
     )
     low = means - errors
     best = int(np.argmax(means))
-    classifier: Any = fit.classifier
+    classifier: Any = fit.model
     chosen = float(getattr(classifier, f"{along}_"))
     at_best = f"best: {along} = {sizes[best]:g}"
     series = [

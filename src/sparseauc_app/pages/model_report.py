@@ -282,7 +282,7 @@ def _list_columns(evaluation: Evaluation) -> Listing:
         "short_list",
         ratio=ratio,
         refits=0 if stability is None else 2 * stability.n_pairs,
-        intercept=significant(float(fit.classifier.intercept_[0]), 4),
+        intercept=significant(float(fit.model.intercept_[0]), 4),
         against=columns["column"][own * np.sign(columns["coefficient"]) < 0].tolist(),
     )
     if ratio is not None:
@@ -298,8 +298,8 @@ def _list_columns(evaluation: Evaluation) -> Listing:
 def _shapes(fit: FitResult) -> list[str]:
     """What columns count as, of text with the level that others count against."""
     found = []
-    for name in fit.columns["column"].astype(str):
-        encoding = fit.model.encodings_[fit.table.names.index(name)]
+    for j in fit.chosen.values():
+        encoding = fit.model.encodings_[j]
         shape = encoding.kind
         if isinstance(encoding, Levels) and encoding.against >= 0:
             shape += f", against {[*encoding.levels, 'missing'][encoding.against]}"
@@ -395,7 +395,7 @@ def _show_ranking(evaluation: Evaluation) -> list[Element]:
 
 def _list_aucs(fit: FitResult) -> Listing:
     nested = fit.nested
-    classifier: Any = fit.classifier
+    classifier: Any = fit.model
     level = 0.95 if nested is None else nested.interval.confidence
     measure = fit.card.measure
     rows: list[dict[str, Any]] = []
@@ -456,7 +456,6 @@ def _show_strata(fit: FitResult, nested: NestedScores) -> list[Element]:
 
 def _list_folds(fit: FitResult, nested: NestedScores) -> Listing:
     names = [fit.table.columns[one].tolist() for one in nested.fold_columns]
-    chosen = {*map(str, fit.columns["column"])}
     frame = pd.DataFrame(
         {
             "Fold": np.arange(len(names)) + 1,
@@ -464,7 +463,7 @@ def _list_folds(fit: FitResult, nested: NestedScores) -> Listing:
             _name_of_events(fit): np.bincount(nested.folds, fit.table.y).astype(int),
             fit.card.measure: nested.fold_aucs,
             "Columns": [len(one) for one in names],
-            "On the list": [len(chosen.intersection(one)) for one in names],
+            "On the list": [len(fit.chosen.keys() & {*one}) for one in names],
             "Columns chosen": [", ".join(one) for one in names],
         }
     )

@@ -45,7 +45,7 @@ def describe_method(fit: FitResult) -> list[str]:
 
 
 def _describe_score(fit: FitResult, say: Words) -> str:
-    classifier = fit.classifier
+    classifier = fit.model
     on_list: Limits = getattr(classifier, "limits", None) or Limits()
     return say(
         "score",
@@ -56,7 +56,7 @@ def _describe_score(fit: FitResult, say: Words) -> str:
 
 
 def _describe_search(fit: FitResult, say: Words) -> str:
-    classifier = fit.classifier
+    classifier = fit.model
     results = getattr(classifier, "cv_results_", None)
     if results is None:
         return say("search", what=None)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sparseauc.columns.reading import ReadColumns, is_frame
 from sparseauc.columns.reading import read_table as read_frame
 from sparseauc.errors import InputError
+from sparseauc.utils.arrays import column_of
 from sparseauc.utils.text import listed, quoted
 from sparseauc.utils.types import Array
 
@@ -132,6 +133,10 @@ class Table:
     def numbers(self) -> ReadColumns:
         """The columns as numbers: of texts those of their levels."""
         return _as_numbers(self.X)
+
+    def values_of(self, j: int) -> Array:
+        """The numbers of a column."""
+        return np.asarray(column_of(self.numbers.values, j), np.float64)
 
     @property
     def n_within(self) -> int:

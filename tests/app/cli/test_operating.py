@@ -101,7 +101,7 @@ def test_risks_are_those_of_log_odds(folder, summary):
     risk_map = load_model(folder / "m.json").risk_map
     assert risk_map == RiskMap(1.0, 0.0, Y.sum(), (~Y).sum())
     np.testing.assert_allclose(
-        found["risk"], summary.classifier.predict_proba(X)[:, 1], rtol=1e-6
+        found["risk"], summary.model.predict_proba(X)[:, 1], rtol=1e-6
     )
 
 

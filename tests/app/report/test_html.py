@@ -13,6 +13,7 @@ from example_report import example_report
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparseauc_app.formatting import round_ticks
 from sparseauc_app.pages import drawing
 from sparseauc_app.pages.elements import (
     Figure,
@@ -351,7 +352,7 @@ def test_a_label_has_the_same_colour_in_all_panels():
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(3, 9))
 def test_ticks_are_round_and_within_the_axis(low, width, about):
     high = low + width
-    ticks = np.array(drawing.round_ticks(low, high, about))
+    ticks = np.array(round_ticks(low, high, about))
     slack = 1e-6 * max(abs(low), abs(high), width)
     assert 1 <= ticks.size <= about + 1
     assert low - slack <= ticks[0]

@@ -262,7 +262,7 @@ def test_the_auc_and_its_optimism(tuned, tuned_report):
     folds = frame.loc["mean of its 5 folds", "AUC"]
     assert folds == pytest.approx(tuned.nested.fold_aucs.mean())
     search = frame.loc["cross-validation of k"]
-    assert search["AUC"] == tuned.classifier.best_score_
+    assert search["AUC"] == tuned.model.best_score_
     assert "best of 24" in search["Comment"]
     training = frame.loc["training rows"]
     assert training["AUC"] == tuned.training_auc.auc
@@ -357,7 +357,7 @@ def test_columns_of_few_values_are_bars():
 
 def test_one_number_for_one_thing(tuned, tuned_report):
     """Report, display, summary and estimator agree."""
-    classifier, nested = tuned.classifier, tuned.nested
+    classifier, nested = tuned.model, tuned.nested
     rows = tuned.summary["auc_by_k"]
     display = AUCPathDisplay.from_estimator(classifier)
     assert list(display.mean) == [row["auc"] for row in rows]
@@ -479,7 +479,7 @@ def test_what_was_done_in_plain_words(tuned, tuned_report):
         "sparseauc fit t.csv",
     ):
         assert part in text
-    logistic = tuned.classifier.coefficients_ == "logistic"
+    logistic = tuned.model.coefficients_ == "logistic"
     assert ("a logistic regression on the chosen columns" in text) == logistic
     assert tuned_report.facts["seed"] == "0"
 
@@ -662,7 +662,7 @@ def test_same_columns_ends_of_the_grid_and_warnings():
     (note,) = build_model_report(evaluate(summary)).sections[0].elements
     assert "'gene 4' looks like an id." in note.text
     assert "2, is the largest tried" in note.text
-    chosen = {f"gene {j}" for j in np.flatnonzero(summary.classifier.coef_[0])}
+    chosen = {f"gene {j}" for j in np.flatnonzero(summary.model.coef_[0])}
     told = "differ only in scale: 'gene 0' and 'gene 7'" in note.text
     assert told == bool(chosen & {"gene 0", "gene 7"})
 
