@@ -3,12 +3,16 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from sparseauc import Limits, SparseAUCClassifier
+from sparseauc import Limits, SparseAUCClassifier, SparseConcordance
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
+from sparseauc.selection.fitted_list import FittedList
 
 
 def least(X, y, k, alpha):
@@ -47,13 +51,63 @@ def test_out_of_time_the_gap_is_still_proven():
     assert 0.0 <= model.optimality_gap_ <= 1.0
 
 
-def test_groups_are_not_certified():
-    X, y = make_outbreak(60, 6, 2, random_state=0, r=0.3)
-    model = SparseAUCClassifier(
-        k=2, limits=Limits(column_groups=[0, 0, 1, 1, 2, 2])
-    ).fit(X, y)
-    with pytest.raises(ValueError, match="leave column_groups out"):
-        model.certify(X, y)
+COSTS = {"a": 2.0, "b": 3.0, "c": 0.5, "d": 1.0, "ward": 0.5, "smokes": 0.5}
+
+
+def frame_and_outcomes(seed):
+    """A table whose best columns bend, or are texts, and three outcomes of it."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(150, 4)), columns=[*"abcd"])
+    frame["ward"] = rng.choice(["east", "north", "west", "south"], 150)
+    frame["smokes"] = rng.random(150) < 0.4
+    score = frame["a"] ** 2 + frame["b"] + 1.5 * (frame["ward"] == "west")
+    score += 0.5 * frame["smokes"] + rng.normal(size=150)
+    frame.loc[::7, "a"] = np.nan
+    times = np.column_stack([rng.random(150) < 0.8, np.exp(-score) + 0.01])
+    return frame, (score > score.median()).to_numpy(), times
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("limited", ["no limits", "limits", "groups"])
+@pytest.mark.parametrize("kind", ["classes", "strata", "times"])
+def test_curves_and_texts_are_columns_of_the_table(kind, limited, seed):
+    frame, y, times = frame_and_outcomes(seed)
+    y = times if kind == "times" else y
+    strata = np.arange(150) % 3 if kind == "strata" else None
+    prices = list(COSTS.values())
+    limits = {
+        "no limits": None,
+        "limits": Limits(always_include=["c"], exclude=["d"], costs=COSTS, budget=4.0),
+        "groups": Limits(column_groups=[0, 1, 1, 2, 3, 0]),
+    }[limited]
+    feasible = {
+        "no limits": lambda units: True,
+        "limits": lambda units: (
+            2 in units and 3 not in units and sum(prices[j] for j in units) <= 4.0
+        ),
+        "groups": lambda units: True,
+    }[limited]
+    Model = SparseConcordance if kind == "times" else SparseAUCClassifier
+    model = Model(k=3, alpha=0.1, curves=True, limits=limits)
+    model.fit(frame, y, strata=strata).certify(frame, y, strata=strata)
+    fitted = FittedList.from_model(model, frame, y, strata=strata)
+    labels = np.array([0, 1, 1, 2, 3, 0]) if limited == "groups" else np.arange(6)
+    unit = labels[fitted.columns]
+    delta, H = fitted.gram.gram()
+    P = H + 0.1 * np.eye(delta.size)
+    values = {}
+    for units in itertools.combinations(np.unique(labels).tolist(), 3):
+        if feasible({*units}):
+            at = np.isin(unit, units)
+            w = -np.linalg.solve(P[np.ix_(at, at)], delta[at])
+            values[units] = 1 + delta[at] @ w
+    best = min(values, key=values.get)
+    assert model.certificate_status_ == "optimal"
+    assert values[best] * (1 - 2e-6) <= model.lower_bound_ <= values[best] * (1 + 1e-9)
+    assert {*labels[model.get_support()].tolist()} == {*best}
+    again = clone(model).fit(frame, y, strata=strata)
+    for j, encoding in model.encodings_.items():
+        assert_allclose(encoding.coef, again.encodings_[j].coef, rtol=1e-6)
 
 
 def test_a_better_list_takes_the_place_of_the_one_found():

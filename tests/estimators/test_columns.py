@@ -221,9 +221,6 @@ def test_a_users_group_is_one_unit():
 
 
 def test_what_single_columns_are_needed_for_is_refused():
-    model = fit(MODELS["list of curves"], FRAME)
-    with pytest.raises(InputError, match="curves=False"):
-        model.certify(FRAME, Y)
     for limits in (Limits(signs={"bent": "+"}), Limits(families={"bent": "f"})):
         with pytest.raises(InputError, match="curves=False"):
             SparseAUCClassifier(k=2, curves=True, limits=limits).fit(FRAME, Y)

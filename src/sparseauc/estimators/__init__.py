@@ -10,7 +10,6 @@ from ._lists import apply_fitted_strata as apply_fitted_strata
 from ._lists import basis_of as basis_of
 from ._lists import check_rows as check_rows
 from ._lists import learn_units as learn_units
-from ._lists import refuse_units as refuse_units
 from ._lists import resolve_limits as resolve_limits
 from ._mean_difference import MeanDifferenceClassifier
 from ._sht_auc import SHTAUCClassifier

@@ -277,6 +277,16 @@ def basis_of(X: Any, units: Units | None) -> Any:
     return units.basis(X.values if isinstance(X, ReadColumns) else X)
 
 
+def support_in_basis(model: Any) -> Indices:
+    """Return the columns of the basis that a fitted model has a coefficient for."""
+    units = model._units
+    columns = np.arange(model.n_features_in_) if units is None else units.columns
+    coef = np.zeros(columns.size)
+    for j, one in model.encodings_.items():
+        coef[columns == j] = one.coef
+    return np.flatnonzero(coef)
+
+
 def set_columns(
     model: Any, coef: Floats, centre: Array, X: Any, weight: Array | None
 ) -> None:
@@ -340,23 +350,13 @@ def record_list(
     )
 
 
-def refuse_units(model: Any, what: str) -> None:
-    """Refuse a question about single columns of a model with curves or levels."""
-    units = model._units
-    if units is not None and units.columns.size > model.n_features_in_:
-        raise InputError(
-            f"{what} is about choices of single columns, each with one coefficient: fit with "
-            "curves=False and without text of more than two levels"
-        )
-
-
 def certify_rows(
     model: Any, X: Any, y: Any, sample_weight: Any, strata: Any, time_limit: float
 ) -> None:
     """Bound the loss of all lists on the rows of the fit; see ``certify_quadratic``."""
-    refuse_units(model, "certify")
-    again = clone(model)
-    X, outcome, rows = again._check_rows(X, y, sample_weight)
+    known = model._units is not None
+    again = model if known else clone(model)
+    X, outcome, rows = again._check_rows(X, y, sample_weight, reset=not known)
     other_labels = (
         hasattr(model, "classes_") and (again.classes_ != model.classes_).any()
     )
@@ -382,13 +382,10 @@ def certify_quadratic(
     """
     if not time_limit >= 0:
         raise InputError(f"time_limit must be 0 or more seconds, got {time_limit}")
-    if model.limits is not None and model.limits.column_groups is not None:
-        raise InputError(
-            "certify is about choices of single columns: leave column_groups out"
-        )
     restrictions = model._fitted.restrictions
-    coef = model.coef_[0]
-    support = np.flatnonzero(coef)
+    if model._units is not None:
+        restrictions = restrictions.spread(model._units.columns)
+    support = support_in_basis(model)
     gram = StandardisedGram(quadratic)
     alpha = float(model.alpha)
     start = solve_on(gram.block(support, support), gram.delta[support], support, alpha)
@@ -406,7 +403,7 @@ def certify_quadratic(
             break
         restrictions = restrictions.without_fixed(lost)
     found = ChosenList.of_solution(
-        proof.solution, quadratic, gram.scale, restrictions, coef.dtype
+        proof.solution, quadratic, gram.scale, restrictions, model.coef_.dtype
     )
     model.lower_bound_ = proof.lower_bound
     model.optimality_gap_ = proof.gap
