@@ -114,7 +114,9 @@ def test_a_better_list_takes_the_place_of_the_one_found():
     X, y = make_outbreak(80, 12, 4, mu=0.5, r=0.3, correlation=0.8, random_state=0)
     best = SparseAUCClassifier(k=3, alpha=0.1).fit(X, y).certify(X, y)
     worse = SparseAUCClassifier(k=3, alpha=0.1).fit(X, y)
-    worse.coef_ = SparseAUCClassifier(k=1, alpha=0.1).fit(X, y).coef_
+    short = SparseAUCClassifier(k=1, alpha=0.1).fit(X, y)
+    worse.coef_ = short.coef_
+    worse.encodings_ = short.encodings_
     np.testing.assert_allclose(worse.certify(X, y).coef_, best.coef_, rtol=1e-9)
     assert worse.objective_ == pytest.approx(best.objective_)
 

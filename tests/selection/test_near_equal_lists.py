@@ -14,6 +14,7 @@ from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
 from sparseauc.selection import near_equal_lists
+from sparseauc.selection.fitted_list import FittedList
 from sparseauc.solvers import certificate
 from sparseauc.solvers.exchange import solve_on
 from sparseauc.solvers.restrictions import Restrictions
@@ -71,6 +72,45 @@ def test_all_lists_as_by_brute_force(seed, d, data):
     np.testing.assert_allclose(found.share, shares)
     assert found.in_all == [j for j in range(d) if shares[j] == 1]
     assert found.in_most == [j for j in range(d) if 0.5 < shares[j] < 1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(3, 8), st.data())
+def test_all_lists_of_units_as_by_brute_force(seed, d, data):
+    """A unit is a curve, a text, or a group of columns."""
+    X, y = problem(seed, d)
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(d)])
+    frame["ward"] = rng.choice(["east", "north", "west"], y.size)
+    labels = np.arange(d + 1)
+    if data.draw(st.booleans()):
+        labels = np.unique(rng.integers(0, d, d + 1), return_inverse=True)[1]
+    k = data.draw(st.integers(1, min(3, labels.max())))
+    alpha = data.draw(st.sampled_from([0.1, 1.0, 10.0]))
+    within = data.draw(st.sampled_from([0.01, 0.05, 0.3]))
+    excluded = [data.draw(st.integers(0, d))] if k < labels.max() - 1 else []
+    limits = Limits(column_groups=labels, exclude=excluded)
+    curves = data.draw(st.booleans())
+    model = SparseAUCClassifier(k, alpha, curves=curves, limits=limits).fit(frame, y)
+    with pytest.MonkeyPatch.context() as patch:
+        if data.draw(st.booleans()):  # parts are divided down to single lists
+            patch.setattr(certificate, "_ENUMERABLE", 0)
+        found = near_equal_lists(model, frame, y, within=within)
+    fitted = FittedList.from_model(model, frame, y)
+    delta, H = fitted.gram.gram()
+    P = H + alpha * np.eye(delta.size)
+    objectives = {}
+    for units in combinations(np.unique(labels).tolist(), k):
+        if not {*labels[excluded].tolist()} & {*units}:
+            at = np.isin(labels[fitted.columns], units)
+            w = -np.linalg.solve(P[np.ix_(at, at)], delta[at])
+            names = tuple(frame.columns[np.isin(labels, units)])
+            objectives[names] = 1 + delta[at] @ w
+    best = min(objectives.values())
+    assert found.complete
+    assert dict(zip(found.lists, found.objectives, strict=True)) == pytest.approx(
+        {c: v for c, v in objectives.items() if v <= best * (1 + within) + 1e-10}
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -205,18 +205,24 @@ def test_no_replacement_where_all_are_chosen_or_constant(outbreak):
     assert 2 not in set(table["replacement"])
 
 
-def test_groups_of_several_columns_stay(outbreak):
+def test_groups_are_replaced_as_a_whole(outbreak):
     X, y = outbreak
-    labels = [0, 0, 1, 1, *range(2, X.shape[1] - 2)]
+    units = {"0 + 1": [0, 1], "2 + 3": [2, 3], 4: [4], 5: [5], "6 + 7 + 8": [6, 7, 8]}
+    labels = np.repeat(np.arange(5), [2, 2, 1, 1, 3])
     limits = Limits(column_groups=labels, always_include=[0])
     model = SparseAUCClassifier(k=3, limits=limits).fit(X, y)
-    chosen = set(np.flatnonzero(model.coef_[0]).tolist())
-    assert {0, 1} <= chosen
+    chosen = {name for name, own in units.items() if model.coef_[0, own].any()}
     table = replacements(model, X, y)
-    assert set(table["column"]) == chosen - {0, 1, 2, 3}
-    assert not set(table["replacement"]) & {0, 1, 2, 3}
-    for one in near_equal_lists(model, X, y).lists:
-        assert {0, 1, 2, 3} & set(one) == chosen & {0, 1, 2, 3}
+    assert {*table["column"]} == chosen - {"0 + 1"}
+    assert {*table["replacement"]} == units.keys() - chosen
+    assert len(table) == 4
+    before = naive_fit(X, y, np.concatenate([units[name] for name in chosen]), 1.0)[1]
+    for row in table.itertuples():
+        after = chosen - {row.column} | {row.replacement}
+        after = np.concatenate([units[name] for name in after])
+        assert row.objective_change == pytest.approx(
+            naive_fit(X, y, after, 1.0)[1] - before, abs=1e-10
+        )
 
 
 def test_refusals(outbreak):

@@ -1,6 +1,7 @@
 """A fitted short list and the rows it is asked about, checked and brought to moments."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -41,26 +42,28 @@ class FittedList:
     X : ndarray or CSR of shape (n, p)
         Basis of the rows: the columns, unless they have missing values, or are curves
         or texts.
-    columns : ndarray of int of shape (p,)
-        Column of the table of each column of the basis.
+    columns, unit : ndarrays of int of shape (p,)
+        Column of the table of each column of the basis, and its unit: that column, or
+        its group where columns are grouped.
     outcome : Outcome
         Of the rows, with their weights and strata.
     gram : StandardisedGram
         Of the basis.
     support : ndarray of int
-        The chosen columns, ascending.
+        The chosen units, ascending.
     alpha : float
         Ridge on the standardised scale.
     restrictions : Restrictions
-        Of the model's list.
+        Of the model's list, on the columns of the basis.
     names : ndarray of shape (d,)
-        Of the columns, or their indices.
+        Of the columns of the table, or their indices.
     counted : CountedRows
         The rows, those of weight above 0 among all that were given.
     """
 
     X: Any
     columns: Indices
+    unit: Indices
     outcome: Outcome
     gram: StandardisedGram
     support: Indices
@@ -92,78 +95,99 @@ class FittedList:
             )
         table, outcome, counted = rows_of_fit(model, X, y, sample_weight)
         X = basis_of(table, model._units)
-        support = np.flatnonzero(model.coef_[0])
-        if support.size == 0:
+        chosen = np.flatnonzero(model.coef_[0])
+        if chosen.size == 0:
             raise ExchangeError(
                 "the model chose no column: all are constant, or not allowed"
             )
         outcome = apply_fitted_strata(model, outcome, X, counted.take(strata, "strata"))
         gram = StandardisedGram(outcome.quadratic(X))
-        scale = gram.scale if model._units is None else model._units.leading(gram.scale)
-        _check_same_rows(model, scale, weighted=sample_weight is not None)
-        restrictions = model._fitted.restrictions
         units = model._units
+        scale = gram.scale if units is None else units.leading(gram.scale)
+        _check_same_rows(model, scale, weighted=sample_weight is not None)
+        columns = np.arange(model.n_features_in_) if units is None else units.columns
+        restrictions = model._fitted.restrictions.spread(columns)
+        groups = restrictions.groups
+        unit = np.arange(columns.size) if groups is None else groups
+        on_list = np.flatnonzero(np.isin(columns, chosen))
+        # Required columns that the model could not use are no part of its list.
+        lost = restrictions.lost(on_list, np.ones(on_list.size))
         return cls(
             X=X,
-            columns=np.arange(model.n_features_in_) if units is None else units.columns,
+            columns=columns,
+            unit=unit,
             outcome=outcome,
             gram=gram,
-            support=support,
+            support=np.unique(unit[on_list]),
             alpha=model._fitted.alpha,
-            restrictions=restrictions.without_groups(support),
+            restrictions=restrictions.without_fixed(lost),
             names=getattr(model, "feature_names_in_", np.arange(model.n_features_in_)),
             counted=counted,
         )
 
-    @property
-    def single(self) -> bool:
-        """True if every column has one number only."""
-        return self.columns.size == self.names.size
+    @cached_property
+    def limits(self) -> Restrictions:
+        """Limits on units."""
+        return self.restrictions.of_units()
 
-    def in_basis(self, support: Indices) -> Indices:
-        """Return the columns of the basis of some columns."""
-        return (
-            support if self.single else np.flatnonzero(np.isin(self.columns, support))
-        )
+    @cached_property
+    def in_unit(self) -> list[Indices]:
+        """Columns of the basis of each unit."""
+        order = np.argsort(self.unit, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(self.unit))[:-1])
 
-    def solution(self, support: Indices) -> Solution:
-        """Least loss with ridge on some columns."""
+    def in_basis(self, units: Indices) -> Indices:
+        """Columns of the basis of some units."""
+        return np.sort(np.concatenate([self.in_unit[one] for one in units.tolist()]))
+
+    def units_of(self, columns: npt.ArrayLike) -> Indices:
+        """Units of some columns of the table."""
+        return np.unique(self.unit[np.isin(self.columns, columns)])
+
+    def names_of(self, units: Indices) -> tuple[Any, ...]:
+        """Names of the columns of some units."""
+        columns = np.unique(self.columns[self.in_basis(units)])
+        return tuple(self.names[columns].tolist())
+
+    def solution(self, units: Indices) -> Solution:
+        """Least loss with ridge on some units."""
         gram = self.gram
-        support = self.in_basis(support)
+        support = self.in_basis(units)
         return solve_on(
             gram.block(support, support), gram.delta[support], support, self.alpha
         )
 
-    def allows(self, support: Indices) -> bool:
+    def allows(self, units: Indices) -> bool:
         """Return whether a list is feasible, as the model's is."""
-        coef = self.solution(support).coef
-        limits = self.restrictions
-        return limits.allows(support) and limits.right_signs(support, coef)
+        found = self.solution(units)
+        right = self.restrictions.right_signs(found.support, found.coef)
+        return right and self.limits.allows(units)
 
     def exchanges(self, support: Indices) -> tuple[float, Array]:
-        """Objective of a list, and after each exchange of a column with another, (k, d).
+        """Objective of a list, and after each exchange of a unit with another, (k, n_units).
 
-        Infinity where the exchange is not possible, as of a column that must stay.
+        Infinity where the exchange is not possible, as of a unit that must stay.
         """
         gram = self.gram
         chosen = self.in_basis(support)
         gram.fetch(chosen)
         rows = gram.kept_rows[gram.positions(chosen)]
-        possible = self.restrictions.allowed_swaps(support, np.arange(self.names.size))
+        n_units = len(self.in_unit)
+        possible = self.limits.allowed_swaps(support, np.arange(n_units))
         possible[:, support] = False
-        possible[:, self.restrictions.excluded] = False
-        after = np.full((support.size, self.names.size), np.inf)
-        leaves = ~np.isin(support, self.restrictions.fixed)
+        possible[:, self.limits.excluded] = False
+        after = np.full((support.size, n_units), np.inf)
+        leaves = ~np.isin(support, self.limits.fixed)
         for place in np.flatnonzero(leaves).tolist():
-            kept = self.columns[chosen] != support[place]
+            kept = self.unit[chosen] != support[place]
             others = np.flatnonzero(possible[place])
             after[place, others] = self._objectives(chosen[kept], rows[kept], others)
         return self.solution(support).objective, after
 
     def _objectives(self, basis: Indices, rows: Array, others: Indices) -> Array:
-        """Objective of a basis with each of some other columns, given its rows of H.
+        """Objective of a basis with each of some other units, given its rows of H.
 
-        Infinity for columns that the basis explains, and where a coefficient would have
+        Infinity for units that the basis explains, and where a coefficient would have
         the wrong sign.
         """
         gram = self.gram
@@ -178,20 +202,18 @@ class FittedList:
         new = -np.divide(gradient, left, out=np.zeros_like(left), where=takes_part)
         gains = np.where(takes_part, -gradient * new, -np.inf)
         if self.restrictions.signs is not None:
-            signs = self.restrictions.signs[self.columns]
+            signs = self.restrictions.signs
             kept_right = signs[basis, None] * (w[:, None] - T * new) >= 0
             gains[~(kept_right.all(axis=0) & (signs * new >= 0))] = -np.inf
-        first = np.searchsorted(self.columns, others)
-        found = gains[first]
-        width = np.searchsorted(self.columns, others, "right") - first
-        for number in np.flatnonzero(width > 1).tolist():
-            own = first[number] + np.arange(width[number])
+        found = gains[np.unique(self.unit, return_index=True)[1]][others]
+        for number in np.flatnonzero(np.bincount(self.unit)[others] > 1).tolist():
+            own = self.in_unit[others[number]]
             # What others explain, or what is constant, takes no part.
             own = own[takes_part[own]]
             of_own = gram.block(own, own) + self.alpha * np.eye(own.size)
             of_own -= rows[:, own].T @ T[:, own]
             step = np.linalg.lstsq(of_own, gradient[own], rcond=None)[0]
-            found[number] = gradient[own] @ step
+            found[number] = gradient[own] @ step if own.size else -np.inf
         objectives: Array = 1.0 + gram.delta[basis] @ w - found
         return objectives
 

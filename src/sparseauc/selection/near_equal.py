@@ -1,7 +1,7 @@
 """Other lists that are as good: all of them where that can be settled, else those found."""
 
 import heapq
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
@@ -67,14 +67,14 @@ def near_equal_lists(
     """Find lists of the same length whose objective is within a share of the best.
 
     Up to some hundred columns all lists are settled, by the search that proves
-    certificates, if all columns count as numbers. Otherwise, and where there are more
-    than ``most``, lists are found by exchanges of one column at a time, the best first.
+    certificates. Otherwise, and where there are more than ``most``, lists are found by
+    exchanges of one column, or group, at a time, the best first.
 
     Parameters
     ----------
     model : SparseAUCClassifier, SparseConcordance, or one of these with CV
         Fitted. Columns that it must include are in all lists, and those that it
-        excludes in none. Groups of several columns stay on the list or off it.
+        excludes in none. Columns of a group are on a list together.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
     y : array-like of shape (n,)
@@ -122,9 +122,7 @@ def lists_near(
 ) -> NearEqualLists:
     """Find lists near a checked one; see :func:`near_equal_lists`."""
     start = fitted.solution(fitted.support).objective
-    supports = None
-    if fitted.single:
-        supports = _all_lists(fitted, start * (1 + within), most, operations)
+    supports = _all_lists(fitted, start * (1 + within), most, operations)
     complete = supports is not None
     if supports is None:
         supports = _lists_by_exchanges(fitted, start, within, most)
@@ -132,7 +130,7 @@ def lists_near(
     near = np.flatnonzero(objectives <= objectives.min() * (1 + within) + _ROUNDING)
     members = np.zeros((near.size, fitted.names.size), np.bool_)
     for row, place in enumerate(near.tolist()):
-        members[row, supports[place]] = True
+        members[row, fitted.columns[fitted.in_basis(supports[place])]] = True
     order = _diverse_first(members, objectives[near])
     return NearEqualLists(
         [tuple(fitted.names[member].tolist()) for member in members[order]],
@@ -147,13 +145,11 @@ def _all_lists(
     fitted: FittedList, cutoff: float, most: int, operations: float
 ) -> list[Indices] | None:
     """All lists that reach a cutoff, None where that takes too long or there are more."""
-    # Fixed columns that the model could not use are no part of its list.
-    fixed = np.intersect1d(fitted.restrictions.fixed, fitted.support)
     supports = supports_below(
         fitted.gram,
         fitted.support.size,
         fitted.alpha,
-        replace(fitted.restrictions, fixed=fixed),
+        fitted.restrictions,
         cutoff + _ROUNDING,
         most=most,
         operations=float(operations),

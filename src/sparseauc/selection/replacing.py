@@ -43,8 +43,8 @@ def replacements(
     Parameters
     ----------
     model : SparseAUCClassifier or SparseAUCClassifierCV
-        Fitted. Columns that it excludes are no replacements. Columns that it must
-        include, and groups of several columns, stay as they are. Or a SparseConcordance
+        Fitted. Columns that it excludes are no replacements, and those that it must
+        include stay. Groups of columns are replaced as a whole. Or a SparseConcordance
         or SparseConcordanceCV, whose concordance is then in the place of the AUC.
     X : array-like, sparse matrix or frame of shape (n, d)
         The rows of the fit.
@@ -67,8 +67,9 @@ def replacements(
         A row for each chosen column and replacement, the best replacement first:
 
         - ``column``, ``replacement``: names, or numbers if the model was fitted without
-          names;
-        - ``correlation``: of the two;
+          names; of a group those of its columns, with " + " between;
+        - ``correlation``: of the two; for a text its first level counts, and for a
+          group its first column;
         - ``objective_change``: of the loss with ridge, on all rows;
         - ``auc``: of the list with the replacement, the mean over the validation folds;
         - ``auc_change``: its difference from that of the list as it is;
@@ -115,9 +116,8 @@ def best_replacements(
     lists += [
         np.append(np.delete(support, i), j) for i, j in zip(place, joining, strict=True)
     ]
-    # Of a curve its numbers, of a text its first level.
     used = np.unique(np.concatenate(lists))
-    values = fitted.values(np.searchsorted(fitted.columns, used))
+    values = fitted.values(np.array([fitted.in_unit[one][0] for one in used]))
     aucs, variances = judge_lists(fitted, lists, splits)
     change = (aucs[:, 1:] - aucs[:, :1]).mean(axis=0)
     # Repeats validate the same rows again, and tell no more.
@@ -129,8 +129,8 @@ def best_replacements(
     high = change + _NORMAL * error
     return pd.DataFrame(
         {
-            "column": fitted.names[support[place]],
-            "replacement": fitted.names[joining],
+            "column": _titles(fitted, support[place]),
+            "replacement": _titles(fitted, joining),
             "correlation": [
                 np.asarray(np.corrcoef(values[:, np.searchsorted(used, pair)].T))[0, 1]
                 for pair in zip(support[place], joining, strict=True)
@@ -146,6 +146,12 @@ def best_replacements(
     )
 
 
+def _titles(fitted: FittedList, units: Indices) -> list[Any]:
+    """Name each of some units."""
+    names = [fitted.names_of(np.array([one])) for one in units]
+    return [one[0] if len(one) == 1 else " + ".join(map(str, one)) for one in names]
+
+
 def judge_lists(
     fitted: FittedList, lists: list[Indices], splits: list[Split]
 ) -> tuple[Array, Array]:
@@ -157,7 +163,7 @@ def judge_lists(
     lists = [fitted.in_basis(one) for one in lists]
     used = np.unique(np.concatenate(lists))
     values = fitted.values(used)
-    signs = fitted.restrictions.signs_of(fitted.columns[used])
+    signs = fitted.restrictions.signs_of(used)
     lists = [np.searchsorted(used, one) for one in lists]
     aucs = np.empty((len(splits), len(lists)))
     variances = np.empty((len(splits), len(lists) - 1))

@@ -163,33 +163,6 @@ class Restrictions:
         within: Mask = self.extra_costs(self.fixed, np.arange(d)) <= left
         return within
 
-    @property
-    def grouped(self) -> Indices:
-        """Columns of groups of several."""
-        if self.groups is None:
-            return _none()
-        return np.flatnonzero(np.bincount(self.groups)[self.groups] > 1)
-
-    def without_groups(self, support: Indices) -> Self:
-        """Keep columns of groups of several on a list, or off it, and choose among the others."""
-        if self.groups is None:
-            return self
-        on = np.isin(self.grouped, support)
-        costs = None
-        if (
-            self.costs is not None
-        ):  # the first column of a group costs what the group does
-            first = np.unique(self.groups, return_index=True)[1]
-            costs = np.zeros(self.groups.size)
-            costs[first] = self.costs
-        return replace(
-            self,
-            groups=None,
-            fixed=np.union1d(self.fixed, self.grouped[on]),
-            excluded=np.union1d(self.excluded, self.grouped[~on]),
-            costs=costs,
-        )
-
     def count(self, columns: Indices) -> int:
         """Count some columns; a group counts as one."""
         return np.unique(self._units_of(columns)).size

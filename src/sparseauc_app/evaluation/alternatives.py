@@ -190,13 +190,11 @@ def find_alternatives(fit: FitResult) -> Alternatives | None:
     if replacements.empty or not splits:
         return None
     places = {name: place for place, name in enumerate(table.columns.tolist())}
-    own = tuple(table.columns[fitted.support].tolist())
+    own = fitted.names_of(fitted.support)
     shown = dict(zip(near.lists, near.objectives.tolist(), strict=True))
     shown.pop(own, None)
     first = [(own, loss), *list(shown.items())[: _SHOWN - 1]]
-    supports = [
-        np.array([places[name] for name in names], np.int64) for names, _ in first
-    ]
+    supports = [fitted.units_of([places[name] for name in names]) for names, _ in first]
     aucs = judge_lists(fitted, supports, splits)[0].mean(axis=0)
     gains = np.array([1 - objective for _, objective in first]) / (
         1 - near.objectives.min()
