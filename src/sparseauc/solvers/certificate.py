@@ -405,13 +405,14 @@ class Problem:
             support = support[coef != 0.0]
         if not self.restrictions.allows(self.units.numbers[support]):
             return None
+        # Of columns that depend on each other the last ones go: fixed units come first.
         places = self.units.places(support)
+        block = self.H[np.ix_(places, places)]
+        places = places[independent(shifted(block, self.alpha), DEPENDENT)]
         places = places[np.argsort(self.units.columns[places])]
         block = self.H[np.ix_(places, places)]
-        kept = independent(shifted(block, self.alpha), DEPENDENT)
-        columns = self.units.columns[places[kept]]
-        block = block[np.ix_(kept, kept)]
-        found = solve_on(block, self.delta[places[kept]], columns, self.alpha)
+        columns = self.units.columns[places]
+        found = solve_on(block, self.delta[places], columns, self.alpha)
         # Rounding may turn a sign.
         right = self.restrictions.right_signs(found.support, found.coef)
         return found if right else None
