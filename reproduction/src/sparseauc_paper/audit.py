@@ -21,7 +21,7 @@ from .estimates import (
 from .files import read_lines
 from .methods import METHODS
 from .page import Element, Table, listing
-from .plan import SCALINGS, STARTS, Measured
+from .plan import SCALINGS, Measured
 from .protocols import CORRECTED, SWITCHES, Protocol, Switch
 from .results import Found, Results, found_by, read_genes, simulated
 from .tuning import N_FOLDS
@@ -294,11 +294,6 @@ def _jaccard_audit() -> Table:
 # --------------------------------------------- scaling of the columns and start of the
 # intercept
 
-_PROGRAMS, _NONE, _AT_LOG_ODDS = (
-    "scale_with_test_rows",
-    "no_scaling",
-    "log_odds_intercept",
-)
 # By scaling, start of the intercept and method.
 Scaled = Mapping[tuple[str, str, str], Sample]
 
@@ -317,25 +312,25 @@ def _scaled(results: Results) -> Scaled:
 def about_scaling(results: Results) -> list[str]:
     """Say what the gap between SHT-AUC and StoIHT is made of; nothing without results."""
     found = _scaled(results)
-    ours = [found.get((scaling, "", "sht-auc"), {}) for scaling in SCALINGS]
-    theirs = {
-        start: [found.get((scaling, start, "sto-iht"), {}) for scaling in SCALINGS]
-        for start in STARTS
-    }
-    if not all([*ours, *theirs[""], *theirs[_AT_LOG_ODDS]]):
+    ours, at_zero, at_odds = (
+        [found.get((scaling, start, method), {}) for scaling in SCALINGS]
+        for method, start in (
+            ("sht-auc", ""),
+            ("sto-iht", ""),
+            ("sto-iht", "log_odds_intercept"),
+        )
+    )
+    if not all([*ours, *at_zero, *at_odds]):
         return []
 
     def numbers(samples: Iterable[Sample]) -> str:
         return ", ".join(f"{mean_of(sample).mean:.3f}" for sample in samples)
 
-    none = list(SCALINGS).index(_NONE)
-    at_zero, at_odds = theirs[""], theirs[_AT_LOG_ODDS]
-    plain = mean_of(difference_of(ours[none], at_zero[none]))
-    left = mean_of(difference_of(ours[none], at_odds[none]))
-    closed = mean_of(difference_of(at_odds[none], at_zero[none]))
-    moved = mean_of(
-        difference_of(at_zero[list(SCALINGS).index(_PROGRAMS)], at_zero[none])
-    )
+    # Columns are not scaled in the first, and by all rows in the second.
+    plain = mean_of(difference_of(ours[0], at_zero[0]))
+    left = mean_of(difference_of(ours[0], at_odds[0]))
+    closed = mean_of(difference_of(at_odds[0], at_zero[0]))
+    moved = mean_of(difference_of(at_zero[1], at_zero[0]))
     text = (
         "F1 with columns not z-scored, z-scored by all rows (the programs), and by training rows: "
         f"SHT-AUC {numbers(ours)}; StoIHT with an intercept that starts at 0 {numbers(at_zero)}; "

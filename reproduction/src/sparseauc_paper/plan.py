@@ -281,14 +281,10 @@ def _audited(request: Request, protocol: Protocol, where: Where) -> dict[Key, Ta
     return _crossed(request, protocol, methods, columns, trials, folds)
 
 
-# How the simulated columns are scaled, by the switch that does it, and where the
-# intercept starts.
-SCALINGS = {
-    "no_scaling": "not at all",
-    "scale_with_test_rows": "all rows",
-    "": "training rows",
-}
-STARTS = {"": "0", "log_odds_intercept": "log odds"}
+# Switches by which the simulated columns are not scaled, or by all rows, and by which the
+# intercept starts at the log odds; none is the corrected protocol's way.
+SCALINGS = ("no_scaling", "scale_with_test_rows", "")
+STARTS = ("", "log_odds_intercept")
 WITH_INTERCEPT = ("sto-iht", "hsg-ht")
 
 
