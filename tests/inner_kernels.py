@@ -1,6 +1,6 @@
 """Kernels that only kernels call, to be called by tests, and kept as those of the library are."""
 
-from sparseauc.solvers.exchange import groups, moves, state, sweeps
+from sparseauc.solvers.exchange import moves, state, sweeps
 from sparseauc.solvers.exchange.state import Reference
 from sparseauc.utils.jit import kernel
 
@@ -11,10 +11,8 @@ _exchange = sweeps.exchange
 _move_to = sweeps.move_to
 _refactorise = sweeps.refactorise
 _explained = state.explained
-_join_gains = groups.join_gains
-_best_join = moves.best_join
-_best_leave = moves.best_leave
 _look = moves.look
+_cheapest = moves.cheapest
 
 
 @kernel
@@ -38,20 +36,10 @@ def explained(s):
 
 
 @kernel
-def join_gains(s):
-    return _join_gains(Reference(*s))
+def look(s, least, joins):
+    return _look(Reference(*s), None, least, joins)
 
 
 @kernel
-def best_join(s):
-    return _best_join(Reference(*s), None)
-
-
-@kernel
-def best_leave(s):
-    return _best_leave(Reference(*s), None)
-
-
-@kernel
-def look(s, least):
-    return _look(Reference(*s), None, least)
+def cheapest(s, losses):
+    return _cheapest(Reference(*s), losses)

@@ -16,7 +16,7 @@ from ..moments.base import StandardisedGram
 from ..moments.chunked import NotGathered
 from ..utils.types import Array, Indices, Mask
 from .exchange import DEPENDENT, Solution, dependence_tolerance, solve_on
-from .exchange.groups import gains_outside, split_list
+from .exchange.groups import Leavers, gains_outside, split_list
 from .outside import LEAST_EXPLAINED, NEARLY
 from .restrictions import Restrictions
 from .working_set import ListSearch, by_better_rank
@@ -210,16 +210,14 @@ class GroupSearch(ListSearch):
         g = delta[order] + w @ rows
         place = np.empty(order.size, np.int64)
         place[order] = np.arange(order.size)
-        U, v, ends, losses = split_list(
-            place[support], support.size, units, units.size, groups.starts, w, M, T
-        )
-        losses = np.where(leaving, losses, np.inf)
-        near = (
-            np.ones(asked.size, np.bool_)
-            if joins
-            else self._near(asked, T, rows, g, losses)
-        )
+        leavers = split_list(place[support], units, groups.starts, w, M, T)
+        least_loss = leavers.losses[leaving].min(initial=1.0)
+        near = joins | self._near(asked, T, rows, g, least_loss)
         candidates = asked[near]
+        allowed = self._restrictions.allowed_swaps(units, candidates)
+        allowed &= np.append(leaving, joins)[:, None]
+        # Whoever joins takes the place of a unit without rows.
+        leavers = Leavers(*leavers[:3], *(np.append(one, 0) for one in leavers[3:]))
         gains = np.full(asked.size, -np.inf)
         gains[near] = gains_outside(
             T,
@@ -230,22 +228,17 @@ class GroupSearch(ListSearch):
             groups.starts,
             candidates,
             self._min_left[order],
-            U,
-            v,
-            ends,
-            losses,
-            self._restrictions.allowed_swaps(units, candidates),
-            joins,
+            leavers,
+            allowed,
         )
         return float(-delta[support] @ w), gains
 
     def _near(
-        self, asked: Indices, T: Array, rows: Array, g: Array, losses: Array
+        self, asked: Indices, T: Array, rows: Array, g: Array, least_loss: float
     ) -> Mask:
         """Tell whether groups could help: those of one column are screened, as in ``outside``."""
         diagonal = self._gram.diagonal[self._groups.order] + self._alpha
         explained = np.einsum("pj,pj->j", T, rows)
-        least_loss = losses.min(initial=1.0)
         needed = np.sqrt(least_loss) * (np.sqrt(diagonal) - np.sqrt(explained.clip(0)))
         near = np.abs(g) > NEARLY * needed
         result: Mask = near[self._groups.starts[asked]] | (self._sizes[asked] > 1)

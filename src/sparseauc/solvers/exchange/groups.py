@@ -12,34 +12,84 @@ which the columns of O are taken. That is e·e / (1 + ‖Y‖²) at least, and e
 one column.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ...utils.jit import inlined_kernel, inner_kernel, kernel
+from ...utils.types import Array, Indices
 from .limits import allows
 from .state import EQUAL
+from .sweeps import NONE
+
+
+class Leavers(NamedTuple):
+    """Units of a list that may leave it, in terms of rows of numbers for all columns.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m, d)
+        U; for single columns, T.
+    shifts, inverses : ndarrays of shape (m,)
+        v and 1; for single columns, w_i/M_ii and 1/M_ii.
+    first, end : int64 ndarrays of shape (n_units,)
+        Where the rows of each unit begin and end.
+    losses : ndarray of shape (n_units,)
+        What doing without each unit costs.
+    """
+
+    rows: Array
+    shifts: Array
+    inverses: Array
+    first: Indices
+    end: Indices
+    losses: Array
+
+
+@inlined_kernel
+def nobody(s):  # type: ignore[no-untyped-def]
+    """A unit without rows: doing without it costs nothing."""
+    nothing = np.zeros(0)
+    zero = np.zeros(1, np.int64)
+    return Leavers(s.T[:0], nothing, nothing, zero, zero, np.zeros(1))
+
+
+@inlined_kernel
+def leavers_of(s):  # type: ignore[no-untyped-def]
+    """The units of a list."""
+    units = s.units[: s.n_units[0]]
+    size = s.n_columns[0]
+    if s.several.size > 0:
+        return split_list(s.support[:size], units, s.starts, s.w, s.M, s.T)
+    shifts = np.zeros(size)
+    inverses = np.zeros(size)
+    first = np.zeros(size, np.int64)
+    end = np.zeros(size, np.int64)
+    losses = np.zeros(size)
+    for p in range(size):
+        at = s.place[units[p]]
+        first[p] = at
+        end[p] = at + 1
+        inverses[at] = 1.0 / s.M[at, at]
+        shifts[at] = s.w[at] * inverses[at]
+        losses[p] = s.w[at] * shifts[at]
+    return Leavers(s.T, shifts, inverses, first, end, losses)
 
 
 @kernel
-def split_list(support, size, units, n_units, starts, w, M, T):  # type: ignore[no-untyped-def]
-    """U and v of each group on a list, with all columns, one group after the other.
-
-    Returns
-    -------
-    U, v : ndarrays of shape (size, d) and (size,)
-    ends : int64 ndarray of shape (n_units,)
-        Where the rows of each group end.
-    losses : ndarray of shape (n_units,)
-        What doing without each group costs.
-    """
+def split_list(support, units, starts, w, M, T):  # type: ignore[no-untyped-def]
+    """Split a list into its units, which are groups of columns, one after the other."""
     d = T.shape[1]
+    size = support.size
     U = np.empty((size, d))
-    v = np.empty(size)
+    v = np.zeros(size)
     root = np.empty((size, size))
-    member = np.empty(size, np.int64)
-    ends = np.empty(n_units, np.int64)
-    losses = np.zeros(n_units)
+    member = np.zeros(size, np.int64)
+    firsts = np.zeros(units.size, np.int64)
+    ends = np.zeros(units.size, np.int64)
+    losses = np.zeros(units.size)
     n = 0
-    for at in range(n_units):
+    for at in range(units.size):
         first = n
         for p in range(size):
             if starts[units[at]] <= support[p] < starts[units[at] + 1]:
@@ -70,8 +120,9 @@ def split_list(support, size, units, n_units, starts, w, M, T):  # type: ignore[
                 row[c] *= inverse
             v[i] = step * inverse
             losses[at] += v[i] * v[i]
+        firsts[at] = first
         ends[at] = n
-    return U, v, ends, losses
+    return Leavers(U, v, np.ones(size), firsts, ends, losses)
 
 
 @inner_kernel
@@ -127,53 +178,6 @@ def _gain(s, unit, U, v, work, slopes):  # type: ignore[no-untyped-def]
     )
 
 
-@inner_kernel
-def _most_columns(s):  # type: ignore[no-untyped-def]
-    """Columns of the largest unit."""
-    size = 1
-    for unit in s.several:
-        size = max(size, s.starts[unit + 1] - s.starts[unit])
-    return size
-
-
-@inner_kernel
-def join_gains(s):  # type: ignore[no-untyped-def]
-    """Gain of each unit by joining, whatever it costs; 0 for those that cannot."""
-    gains = np.zeros(s.listed.size)
-    for j in range(s.q.size):
-        if s.q[j] > s.min_q[j]:
-            gains[s.unit_of[j]] = s.g[j] * s.g[j] / s.q[j]
-    size = _most_columns(s)
-    work = np.empty((size, size))
-    slopes = np.empty(size)
-    U = np.empty((0, s.q.size))
-    for unit in s.several:
-        if not s.listed[unit]:
-            gains[unit] = _gain(s, unit, U, slopes[:0], work, slopes)
-    return gains
-
-
-@inlined_kernel
-def _loss_beside(Y, e, first, last, B):  # type: ignore[no-untyped-def]
-    """Compute eᵀ (I + YᵀY)⁻¹ e of a group, whose columns are those from ``first`` to ``last``."""
-    loss = 0.0
-    for i in range(first, last):
-        value = e[i]
-        for j in range(first, i + 1):
-            B[i, j] = 1.0 if i == j else 0.0
-            for a in range(Y.shape[0]):
-                B[i, j] += Y[a, i] * Y[a, j]
-            for c in range(first, j):
-                B[i, j] -= B[i, c] * B[j, c]
-            if j < i:
-                B[i, j] /= B[j, j]
-                value -= B[i, j] * e[j]
-        B[i, i] = np.sqrt(B[i, i])
-        e[i] = value / B[i, i]
-        loss += e[i] * e[i]
-    return loss
-
-
 @inlined_kernel
 def _solve_for_list(U, v, low, L, z, Y, e, squares):  # type: ignore[no-untyped-def]
     """Compute Y = L⁻¹Uᵀ, e = v + Yᵀz and the squared norms of the columns of Y.
@@ -201,8 +205,8 @@ def _solve_for_list(U, v, low, L, z, Y, e, squares):  # type: ignore[no-untyped-
 
 
 @inlined_kernel
-def best_joining_several(s, limits, split, found):  # type: ignore[no-untyped-def]
-    """Exchange of any unit for one of several columns, if better than what was found.
+def best_of_several(s, limits, joins, leavers, found):  # type: ignore[no-untyped-def]
+    """Exchange for a unit of several columns, if better than what was found.
 
     No exchange gains more than the unit that joins would beside all others.
 
@@ -210,120 +214,65 @@ def best_joining_several(s, limits, split, found):  # type: ignore[no-untyped-de
     ----------
     s : Reference
     limits : ExchangeLimits or None
-    split : tuple
-        As of ``split_list``.
+    joins : bool
+        Whether nobody leaves.
+    leavers : Leavers
     found : tuple of a float and two ints
         Gain, position and unit of the best exchange.
     """
-    U, v, ends, losses = split
-    best, best_p, best_unit = found
-    largest = _most_columns(s)
+    best, position, winner = found
+    U = leavers.rows
+    v = leavers.shifts
+    largest = s.most_columns
     L = np.empty((largest, largest))
-    z = np.empty(largest)
-    slopes = np.empty(largest)
+    z = np.zeros(largest)
+    slopes = np.zeros(largest)
     room = np.empty((largest, v.size))
-    B = np.empty((v.size, v.size))
-    e = np.empty(v.size)
-    squares = np.empty(v.size)
+    e = np.zeros(v.size)
+    squares = np.zeros(v.size)
     for unit in s.several:
         if s.listed[unit]:
             continue
         low = s.starts[unit]
-        high = s.starts[unit + 1]
         joining = _gain(s, unit, U[:0], v[:0], L, z)
         if joining <= best:
             continue
         every = True
-        for a in range(high - low):
+        Y = room[: s.starts[unit + 1] - low]
+        for a in range(Y.shape[0]):
             every &= L[a, a] > 0.0
-        Y = room[: high - low]
-        _solve_for_list(U, v, low, L, z, Y, e, squares)
-        for p in range(s.n_units[0]):
-            gone = s.units[p]
-            first = ends[p - 1] if p > 0 else 0
-            last = ends[p]
-            gain = -np.inf
-            if s.fixed[gone]:
+        if every:
+            _solve_for_list(U, v, low, L, z, Y, e, squares)
+        for p in range(leavers.losses.size):
+            gone = NONE if joins else s.units[p]
+            if gone >= 0 and s.fixed[gone]:
                 continue
-            if every:
-                change = 0.0
-                norm = 1.0
-                for i in range(first, last):
-                    change += e[i] * e[i]
-                    norm += squares[i]
-                gain = joining - change / norm
-                if last > first + 1 and gain > best:
-                    gain = joining - _loss_beside(Y, e, first, last, B)
-            else:  # columns that take no part may do so without the other unit
-                gain = (
-                    _gain(s, unit, U[first:last], v[first:last], L, slopes) - losses[p]
-                )
+            first = leavers.first[p]
+            end = leavers.end[p]
+            change = 0.0
+            norm = 1.0
+            for i in range(first, end):
+                change += e[i] * e[i]
+                norm += squares[i]
+            # Columns that take no part may do so without the other unit.
+            gain = joining - change / norm if every else np.inf
+            if gain > best and (end > first + 1 or not every):
+                gain = _gain(s, unit, U[first:end], v[first:end], L, slopes)
+                gain -= leavers.losses[p]
             if gain > best + EQUAL * abs(best) and allows(
                 s, limits, gone, unit, gain, gain
             ):
                 best = gain
-                best_p = np.int64(p)
-                best_unit = unit
-    return best, best_p, best_unit
-
-
-@inlined_kernel
-def best_leaving_several(s, limits, split, found):  # type: ignore[no-untyped-def]
-    """Exchange of a unit of several columns for a single one, if better than what was found.
-
-    Or of a single one that takes no part. Parameters are those of
-    ``best_joining_several``.
-    """
-    U, v, ends, losses = split
-    best, best_p, best_unit = found
-    numerator = np.empty(s.q.size)
-    left = np.empty(s.q.size)
-    for p in range(s.n_units[0]):
-        first = ends[p - 1] if p > 0 else 0
-        last = ends[p]
-        gone = s.units[p]
-        alone = s.starts[gone + 1] - s.starts[gone] == 1
-        if s.fixed[gone] or (alone and last > first):
-            continue
-        for j in range(left.size):
-            numerator[j] = s.g[j]
-            left[j] = s.q[j]
-        for i in range(first, last):
-            row = U[i]
-            for j in range(left.size):
-                numerator[j] -= row[j] * v[i]
-                left[j] += row[j] * row[j]
-        for j in range(left.size):
-            if s.min_q[j] < left[j] < np.inf:
-                unit = s.unit_of[j]
-                gain = numerator[j] * numerator[j] / left[j] - losses[p]
-                if gain > best + EQUAL * abs(best) and allows(
-                    s, limits, gone, unit, numerator[j], left[j]
-                ):
-                    best = gain
-                    best_p = np.int64(p)
-                    best_unit = unit
-    return best, best_p, best_unit
+                position = np.int64(p)
+                winner = unit
+    return best, position, winner
 
 
 @kernel
 def gains_outside(  # type: ignore[no-untyped-def]
-    T,
-    rows,
-    g,
-    blocks,
-    block_starts,
-    starts,
-    asked,
-    min_q,
-    U,
-    v,
-    ends,
-    losses,
-    allowed,
-    joins,
+    T, rows, g, blocks, block_starts, starts, asked, min_q, leavers, allowed
 ):
-    """Gain of the best exchange of a list with each of some groups, or of its joining.
+    """Gain of the best exchange of units of a list with each of some groups.
 
     Parameters
     ----------
@@ -336,20 +285,17 @@ def gains_outside(  # type: ignore[no-untyped-def]
         begin.
     asked : int64 ndarray of shape (n,)
         The groups.
-    U, v, ends, losses : ndarrays
-        As of ``split_list``; infinite losses where a group may not leave.
-    allowed : bool ndarray of shape (n_units + 1, n)
-        Which exchanges are feasible, and in the last row which groups may join.
-    joins : bool
-        Whether groups may join without another leaving.
+    leavers : Leavers
+        A unit without rows where groups may join without another leaving.
+    allowed : bool ndarray of shape (n_leavers, n)
+        Which exchanges are feasible.
     """
-    n = ends.size
     largest = 0
     for group in asked:
         largest = max(largest, starts[group + 1] - starts[group])
-    S = np.empty(largest * largest)
+    S = np.zeros(largest * largest)
     work = np.empty((largest, largest))
-    slopes = np.empty(largest)
+    slopes = np.zeros(largest)
     gains = np.full(asked.size, -np.inf)
     for number in range(asked.size):
         low = starts[asked[number]]
@@ -361,14 +307,12 @@ def gains_outside(  # type: ignore[no-untyped-def]
                 S[i] = blocks[at + i]
                 for p in range(T.shape[0]):
                     S[i] -= T[p, low + a] * rows[p, low + b]
-        for p in range(n + joins):
-            first = ends[p - 1] if p > 0 else 0
-            last = ends[p] if p < n else first
-            loss = losses[p] if p < n else 0.0
-            if allowed[p, number] and loss < np.inf:
-                gone = U[first:last, low:high]
-                gain = group_gain(
-                    S, g[low:high], min_q[low:high], gone, v[first:last], work, slopes
-                )
-                gains[number] = max(gains[number], gain - loss)
+        for p in range(leavers.losses.size):
+            if allowed[p, number]:
+                first = leavers.first[p]
+                end = leavers.end[p]
+                U = leavers.rows[first:end, low:high]
+                v = leavers.shifts[first:end]
+                gain = group_gain(S, g[low:high], min_q[low:high], U, v, work, slopes)
+                gains[number] = max(gains[number], gain - leavers.losses[p])
     return gains

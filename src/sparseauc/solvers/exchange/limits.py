@@ -114,8 +114,8 @@ def allows(s, limits, gone, unit, numerator, denominator):  # type: ignore[no-un
 
 
 @inner_kernel
-def must_leave(limits, s, losses, top):  # type: ignore[no-untyped-def]
-    """Position of the unit that must leave next for a list of at most ``top`` to be feasible.
+def must_leave(limits, s, losses):  # type: ignore[no-untyped-def]
+    """Position of the unit that must leave next for the list to be feasible.
 
     Coefficients of the wrong sign go first, the one that explains most; then, of
     families with too many columns, the one that explains least; then the one that
@@ -140,7 +140,7 @@ def must_leave(limits, s, losses, top):  # type: ignore[no-untyped-def]
     over_family_limit = False
     for family in range(limits.room.size):
         over_family_limit |= limits.room[family] < 0
-    too_long = n_units + limits.absent[0] > top
+    too_long = n_units + limits.absent[0] > s.units.size
     if over_family_limit or over_budget or too_long:
         least = np.inf
         position = STUCK

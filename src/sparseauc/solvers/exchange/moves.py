@@ -4,118 +4,96 @@ import numpy as np
 
 from ...utils.jit import inlined_kernel, inner_kernel
 from .gain import exchange_terms
-from .groups import best_joining_several, best_leaving_several, join_gains, split_list
+from .groups import best_of_several, leavers_of, nobody
 from .limits import allows, must_leave
-from .state import EQUAL, depends, explained, find_position, least_gain, places
+from .state import EQUAL, depends, explained, find_position, least_gain
 from .sweeps import NONE, TILE, exchange
 
 
-@inlined_kernel
-def best_join(s, limits):  # type: ignore[no-untyped-def]
-    """Unit that lowers the objective most by joining, and by how much; −1 if none can."""
-    gains = join_gains(s)
-    best = 0.0
-    winner = NONE
-    for unit in range(gains.size):
-        if gains[unit] > best * (1.0 + EQUAL):
-            column = s.starts[unit]
-            if allows(s, limits, NONE, unit, s.g[column], s.q[column]):
-                best = gains[unit]
-                winner = np.int64(unit)
-    return winner, best
-
-
-@inlined_kernel
-def best_leave(s, limits):  # type: ignore[no-untyped-def]
-    """Position of the unit that costs least to do without; −1 if none may leave."""
-    losses = look(s, limits, np.inf)[0]
-    best = np.inf
-    winner = NONE
-    for p in range(losses.size):
-        unit = s.units[p]
-        better = losses[p] < best or (losses[p] == best and unit < s.units[winner])
-        if better and not s.fixed[unit]:
-            best = losses[p]
-            winner = np.int64(p)
-    return winner
-
-
 @inner_kernel
-def survey(s, limits, least):  # type: ignore[no-untyped-def]
+def survey(s, limits, least, joins):  # type: ignore[no-untyped-def]
     """Look what doing without each unit costs, and for the best exchange.
+
+    Where a unit ``joins``, it is looked for as an exchange in which nobody leaves.
 
     Returns
     -------
-    losses : ndarray of shape (n_units,)
+    losses : ndarray
+        One for each unit of the list; where one joins, a single 0.
+    gain : float
     position, unit : int
         −1 if no exchange lowers the objective by more than ``least``.
     """
+    leavers = nobody(s) if joins else leavers_of(s)
     found = least, NONE, NONE
     if least < np.inf:
-        found = _best_of_single(s, limits, least)
-    if s.several.size == 0:
-        losses = np.empty(s.n_units[0])
-        for p in range(losses.size):
-            at = s.place[s.units[p]]
-            losses[p] = s.w[at] * s.w[at] / s.M[at, at]
-        return losses, found[1], found[2]
-    split = split_list(
-        s.support, s.n_columns[0], s.units, s.n_units[0], s.starts, s.w, s.M, s.T
-    )
-    if least < np.inf:
-        found = best_joining_several(s, limits, split, found)
-        found = best_leaving_several(s, limits, split, found)
-    return split[3], found[1], found[2]
+        found = _best_of_single(s, limits, joins, leavers, found)
+        if s.several.size > 0:
+            found = best_of_several(s, limits, joins, leavers, found)
+    gain, position, unit = found
+    return leavers.losses, gain, NONE if joins else position, unit
 
 
 @inlined_kernel
-def _best_of_single(s, limits, least):  # type: ignore[no-untyped-def]
-    """The best exchange of two units of one column: its gain, position and unit."""
+def _best_of_single(s, limits, joins, leavers, found):  # type: ignore[no-untyped-def]
+    """The best exchange for a unit of one column: its gain, position and unit."""
     d = s.q.size
-    best = -least
-    best_p = NONE
-    best_unit = NONE
+    gain, position, winner = found
+    best = -gain
+    rest_g = np.empty(TILE)
+    rest_q = np.empty(TILE)
     for low in range(0, d, TILE):
         high = min(low + TILE, d)
         m = high - low
-        gs = s.g[low:high]
-        qs = s.q[low:high]
-        for p in range(s.n_units[0]):
-            gone = s.units[p]
-            column = s.starts[gone]
-            at = s.place[column]
-            if s.fixed[gone] or s.starts[gone + 1] - column > 1 or at < 0:
+        for p in range(leavers.losses.size):
+            gone = NONE if joins else s.units[p]
+            if gone >= 0 and s.fixed[gone]:
                 continue
-            t = s.T[at, low:high]
-            inverse = 1.0 / s.M[at, at]
-            shift = s.w[at] * inverse
-            loss = s.w[at] * shift
+            gs = s.g[low:high]
+            qs = s.q[low:high]
+            t = gs
+            shift = 0.0
+            inverse = 0.0
+            for i in range(leavers.first[p], leavers.end[p]):
+                if i > leavers.first[p]:
+                    for j in range(m):
+                        rest_g[j], rest_q[j] = exchange_terms(
+                            gs[j], qs[j], t[j], shift, inverse
+                        )
+                    gs = rest_g[:m]
+                    qs = rest_q[:m]
+                t = leavers.rows[i, low:high]
+                shift = leavers.shifts[i]
+                inverse = leavers.inverses[i]
             # The gain exceeds the best one, compared without dividing.
-            bar = loss - best
-            found = False
+            loss = leavers.losses[p]
+            least = loss - best
+            better = False
             for j in range(m):
                 numerator, left = exchange_terms(gs[j], qs[j], t[j], shift, inverse)
-                found |= numerator * numerator > bar * left
-            if not found:
+                better |= numerator * numerator > least * left
+            if not better:
                 continue
             for j in range(m):
                 numerator, left = exchange_terms(gs[j], qs[j], t[j], shift, inverse)
                 if left > s.min_q[low + j]:
                     change = loss - numerator * numerator / left
                     unit = s.unit_of[low + j]
-                    if change < best and allows(s, limits, gone, unit, numerator, left):
+                    if change < best * (1.0 + EQUAL) and allows(
+                        s, limits, gone, unit, numerator, left
+                    ):
                         best = change
-                        best_p = np.int64(p)
-                        best_unit = unit
-    return -best, best_p, best_unit
+                        position = np.int64(p)
+                        winner = unit
+    return -best, position, winner
 
 
 @inlined_kernel
-def look(s, limits, least):  # type: ignore[no-untyped-def]
+def look(s, limits, least, joins):  # type: ignore[no-untyped-def]
     """Look as ``survey`` does, or without its formulas where columns of the list take no part."""
-    if s.several.size > 0 and _is_incomplete(s):
+    if s.several.size > 0 and not joins and _is_incomplete(s):
         return _try_each(s, limits, least)
-    return survey(s, limits, least)
+    return survey(s, limits, least, joins)
 
 
 @inner_kernel
@@ -143,29 +121,42 @@ def _try_each(s, limits, least):  # type: ignore[no-untyped-def]
     best_unit = NONE
     for out in order:
         exchange(s, limits, find_position(s, out), NONE)
-        costs[out] = before - explained(s)
+        cost = before - explained(s)
+        costs[out] = cost
         if not s.fixed[out]:
-            gains = join_gains(s)
-            for unit in range(gains.size):
-                gain = gains[unit] - costs[out]
-                better = unit != out and gain > best + EQUAL * abs(best)
-                if better and allows(s, limits, NONE, unit, gain, gain):
-                    best = gain
-                    best_out = out
-                    best_unit = np.int64(unit)
+            bar(s, out, True)
+            _, gain, _, unit = survey(s, limits, best + cost, True)
+            bar(s, out, False)
+            if unit >= 0:
+                best = gain - cost
+                best_out = out
+                best_unit = unit
         exchange(s, limits, NONE, out)
-    losses = np.empty(order.size)
+    losses = np.zeros(order.size)
     for p in range(order.size):
         losses[p] = costs[s.units[p]]
-    return losses, find_position(s, best_out), best_unit
+    return losses, best, find_position(s, best_out), best_unit
+
+
+@inlined_kernel
+def cheapest(s, losses):  # type: ignore[no-untyped-def]
+    """Position of the unit that costs least to do without; −1 if none may leave."""
+    best = np.inf
+    winner = NONE
+    for p in range(losses.size):
+        unit = s.units[p]
+        better = losses[p] < best or (losses[p] == best and unit < s.units[winner])
+        if better and not s.fixed[unit]:
+            best = losses[p]
+            winner = np.int64(p)
+    return winner
 
 
 @inner_kernel
-def bar(s, unit):  # type: ignore[no-untyped-def]
-    """Keep a unit, or −1 for none, from joining until ``unbar`` is called."""
-    if unit >= 0:
-        for column in range(s.starts[unit], s.starts[unit + 1]):
-            s.min_q[column] = np.inf
+def bar(s, unit, barred):  # type: ignore[no-untyped-def]
+    """Keep a unit from joining, or let it join again."""
+    for column in range(s.starts[unit], s.starts[unit + 1]):
+        s.min_q[column] = np.inf if barred else s.least_left[column]
 
 
 @inner_kernel
@@ -173,26 +164,26 @@ def unbar(s, out):  # type: ignore[no-untyped-def]
     """Let all units join again but one, −1 for none."""
     for column in range(s.min_q.size):
         s.min_q[column] = s.least_left[column]
-    bar(s, out)
+    if out >= 0:
+        bar(s, out, True)
 
 
 @inner_kernel
-def repair(s, limits, top):  # type: ignore[no-untyped-def]
-    """Remove units until the list of at most ``top`` units is feasible.
-
-    False where that cannot be.
-    """
+def repair(s, limits):  # type: ignore[no-untyped-def]
+    """Remove units until the list is feasible; False where that cannot be."""
     position = NONE
     if limits is not None:
-        position = must_leave(limits, s, look(s, limits, np.inf)[0], top)
-        while position >= 0:
+        while True:
+            losses = look(s, limits, np.inf, False)[0]
+            position = must_leave(limits, s, losses)
+            if position < 0:
+                break
             exchange(s, limits, position, NONE)
-            position = must_leave(limits, s, look(s, limits, np.inf)[0], top)
     return position == NONE
 
 
 @inlined_kernel
-def _released_column(s, limits):  # type: ignore[no-untyped-def]
+def released_column(s, limits):  # type: ignore[no-untyped-def]
     """A required column at 0 whose sign no longer holds it there; −1 if there is none."""
     winner = NONE
     if limits is not None and limits.absent[0] > 0:
@@ -206,66 +197,6 @@ def _released_column(s, limits):  # type: ignore[no-untyped-def]
             ):
                 winner = np.int64(j)
     return winner
-
-
-@inlined_kernel
-def settle(s, limits, out):  # type: ignore[no-untyped-def]
-    """Exchange units until no single exchange lowers the objective; return what is explained.
-
-    The list does without unit ``out``, −1 for none.
-    """
-    before = explained(s)
-    while True:
-        _, position, unit = look(s, limits, least_gain(s, before))
-        gone = NONE
-        if position >= 0:
-            gone = s.units[position]
-        else:
-            unit = _released_column(s, limits)
-            if unit < 0:
-                break
-        exchange(s, limits, position, unit)
-        after = explained(s)
-        if gone >= 0 and (depends(s) or not after > before):
-            # What the formula promised was rounding. It may promise forever.
-            exchange(s, limits, find_position(s, unit), gone)
-            bar(s, unit)
-        else:
-            before = after
-    unbar(s, out)
-    return before
-
-
-@inlined_kernel
-def _grow(s, limits, out):  # type: ignore[no-untyped-def]
-    """Add the unit that helps most; False when none is left that adds anything."""
-    least = least_gain(s, explained(s))
-    grown = False
-    while not grown:
-        unit, gain = best_join(s, limits)
-        if unit < 0 or gain <= least:
-            break
-        exchange(s, limits, NONE, unit)
-        grown = not depends(s)
-        if not grown:
-            # Not again until another unit has joined.
-            exchange(s, limits, find_position(s, unit), NONE)
-            bar(s, unit)
-    unbar(s, out)
-    return grown
-
-
-@inlined_kernel
-def resize(s, limits, size, out):  # type: ignore[no-untyped-def]
-    """Add or remove one unit after the other, as far as can be, until the list has a size."""
-    while places(s, limits) < size and _grow(s, limits, out):
-        pass
-    while places(s, limits) > size:
-        position = best_leave(s, limits)
-        if position < 0:
-            break
-        exchange(s, limits, position, NONE)
-        repair(s, limits, s.units.size)
 
 
 @inlined_kernel
@@ -287,7 +218,7 @@ def take_in_fixed(s, limits):  # type: ignore[no-untyped-def]
             for p in range(s.n_units[0]):
                 column = s.units[p]
                 limits.required[column] = limits.sign[column] != 0
-            repair(s, limits, s.units.size)
+            repair(s, limits)
     taken = np.int64(0)
     for unit in range(s.fixed.size):
         required = limits is not None and limits.required[unit]

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...utils.jit import inlined_kernel, kernel
 from ...utils.types import Array, Indices, Mask
-from .moves import bar, repair, resize, settle, take_in_fixed, unbar
-from .state import Reference, find_position, least_gain, places
+from .moves import bar, cheapest, look, released_column, repair, take_in_fixed, unbar
+from .state import Reference, depends, explained, find_position, least_gain, places
 from .sweeps import NONE, exchange, move_to
 
 # Where a step starts: from the list that is there, and from there if that is longer.
@@ -174,29 +174,64 @@ def _keep(s, limits, found, total):  # type: ignore[no-untyped-def]
 def _visit(s, limits, found, start, size, out):  # type: ignore[no-untyped-def]
     """Go from a list to one of a length, and settle it; say whether it is kept.
 
-    The list does without unit ``out``, −1 for none, until it is settled, and may have
-    it then.
+    Units join, or leave, one after the other. Then units are exchanged until no single
+    exchange lowers the objective. The list does without unit ``out``, −1 for none,
+    until it is settled, and may have it then.
     """
     move_to(s, limits, start)
-    may_be_known = out < 0 and places(s, limits) != size
-    feasible = True
     if out >= 0:
         exchange(s, limits, find_position(s, out), NONE)
-        bar(s, out)
-        feasible = repair(s, limits, s.units.size)
-    if feasible:
-        resize(s, limits, size, out)
-        feasible = out < 0 or places(s, limits) == size or limits is not None
-    if not feasible or (may_be_known and _is_known(s, limits, found)):
-        unbar(s, NONE)
-        return False
-    done = False
-    total = 0.0
-    while not done:
-        total = settle(s, limits, out)
-        done = out < 0
-        out = NONE
-        unbar(s, out)
+        bar(s, out, True)
+        if not repair(s, limits):
+            unbar(s, NONE)
+            return False
+    may_be_known = out < 0 and places(s, limits) != size
+    grows = places(s, limits) < size
+    reached = size
+    settling = False
+    total = explained(s)
+    while True:
+        missing = reached - places(s, limits)
+        joins = grows and missing > 0
+        leaves = not grows and missing < 0
+        if not (joins or leaves or settling):
+            settling = True
+            known = may_be_known and _is_known(s, limits, found)
+            if known or (out >= 0 and limits is None and reached != size):
+                unbar(s, NONE)
+                return False
+        least = np.inf if leaves else least_gain(s, total)
+        losses, _, position, unit = look(s, limits, least, joins)
+        if leaves:
+            position = cheapest(s, losses)
+        elif settling and unit < 0:
+            unit = released_column(s, limits)
+        if position < 0 and unit < 0:
+            if settling and out < 0:
+                break
+            if settling:
+                out = NONE
+            reached = places(s, limits)
+            unbar(s, out)
+            continue
+        gone = NONE
+        if position >= 0:
+            gone = s.units[position]
+        exchange(s, limits, position, unit)
+        after = explained(s)
+        if unit >= 0 and (depends(s) or not after > total):
+            # What the formula promised was rounding. It may promise forever.
+            exchange(s, limits, find_position(s, unit), gone)
+            bar(s, unit, True)
+            continue
+        if gone < 0:
+            # What was barred may join beside the new unit.
+            unbar(s, out)
+        if unit < 0:
+            repair(s, limits)
+            after = explained(s)
+        total = after
+    unbar(s, NONE)
     return _keep(s, limits, found, total)
 
 

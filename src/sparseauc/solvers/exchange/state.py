@@ -45,6 +45,8 @@ class State(NamedTuple):
         column.
     several : int64 ndarray
         Units of several columns.
+    most_columns : int
+        Columns of the largest unit.
     fixed : bool ndarray of shape (n_units,)
         Units that never leave.
     n_units, n_columns, n_updates : int64 ndarrays of shape (1,)
@@ -80,6 +82,7 @@ class State(NamedTuple):
     starts: Indices
     unit_of: Indices
     several: Indices
+    most_columns: int
     fixed: Mask
     n_units: Indices
     n_columns: Indices
@@ -150,12 +153,12 @@ def make_state(
     starts = np.arange(sizes.size + 1)
     unit_of = np.arange(d)
     block_starts = np.zeros_like(starts)
-    most_columns = k_max
+    n_chosen = k_max
     if several.size:
         np.cumsum(sizes, out=starts[1:])
         unit_of = np.repeat(np.arange(sizes.size), sizes)
         np.cumsum(np.where(sizes > 1, sizes**2, 0), out=block_starts[1:])
-        most_columns = int(np.sort(sizes)[-k_max:].sum())
+        n_chosen = int(np.sort(sizes)[-k_max:].sum())
     diagonal = gram.H.diagonal()
     ridged_diagonal = diagonal + alpha
     least_left = np.where(diagonal <= 0, np.inf, DEPENDENT * ridged_diagonal)
@@ -176,17 +179,18 @@ def make_state(
         starts=starts,
         unit_of=unit_of,
         several=several,
+        most_columns=int(sizes.max(initial=1)),
         fixed=fixed,
         n_units=np.zeros(1, np.int64),
         n_columns=np.zeros(1, np.int64),
         n_updates=np.zeros(1, np.int64),
         units=np.empty(k_max, np.int64),
         listed=np.zeros(sizes.size, np.bool_),
-        support=np.empty(most_columns, np.int64),
+        support=np.empty(n_chosen, np.int64),
         place=np.full(d, -1),
-        w=np.empty(most_columns),
-        M=np.empty((most_columns, most_columns)),
-        T=np.empty((most_columns, d)),
+        w=np.empty(n_chosen),
+        M=np.empty((n_chosen, n_chosen)),
+        T=np.empty((n_chosen, d)),
         g=gram.delta.copy(),
         q=q,
         S=S,
