@@ -183,7 +183,7 @@ def repair(s, limits):  # type: ignore[no-untyped-def]
 
 
 @inlined_kernel
-def released_column(s, limits):  # type: ignore[no-untyped-def]
+def _released_column(s, limits):  # type: ignore[no-untyped-def]
     """A required column at 0 whose sign no longer holds it there; −1 if there is none."""
     winner = NONE
     if limits is not None and limits.absent[0] > 0:
@@ -197,6 +197,48 @@ def released_column(s, limits):  # type: ignore[no-untyped-def]
             ):
                 winner = np.int64(j)
     return winner
+
+
+@inlined_kernel
+def find_move(s, limits, total, missing):  # type: ignore[no-untyped-def]
+    """The best exchange of a list; or who joins, where units are missing, or leaves.
+
+    Returns
+    -------
+    position, unit : int
+        Who leaves, and who joins; −1 for nobody.
+    """
+    least = np.inf if missing < 0 else least_gain(s, total)
+    losses, _, position, unit = look(s, limits, least, missing > 0)
+    if missing < 0:
+        position = cheapest(s, losses)
+    elif missing == 0 and unit < 0:
+        unit = _released_column(s, limits)
+    return position, unit
+
+
+@inlined_kernel
+def make_move(s, limits, position, unit, total, out):  # type: ignore[no-untyped-def]
+    """Exchange units, and return what is explained.
+
+    Where what the formula promised was rounding, all is as it was before, and the unit
+    may not join: it may promise forever.
+    """
+    gone = NONE
+    if position >= 0:
+        gone = s.units[position]
+    exchange(s, limits, position, unit)
+    if unit < 0:
+        repair(s, limits)
+        total = explained(s)
+    elif depends(s) or not explained(s) > total:
+        exchange(s, limits, find_position(s, unit), gone)
+        bar(s, unit, True)
+    else:
+        total = explained(s)
+        if gone < 0:  # what was barred may join beside the new unit
+            unbar(s, out)
+    return total
 
 
 @inlined_kernel

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...utils.jit import inlined_kernel, kernel
 from ...utils.types import Array, Indices, Mask
-from .moves import bar, cheapest, look, released_column, repair, take_in_fixed, unbar
-from .state import Reference, depends, explained, find_position, least_gain, places
+from .moves import bar, find_move, make_move, repair, take_in_fixed, unbar
+from .state import Reference, explained, find_position, least_gain, places
 from .sweeps import NONE, exchange, move_to
 
 # Where a step starts: from the list that is there, and from there if that is longer.
@@ -154,9 +154,8 @@ def _is_known(s, limits, found):  # type: ignore[no-untyped-def]
 def _keep(s, limits, found, total):  # type: ignore[no-untyped-def]
     """Keep the list, and say so, if it explains more than the one known of its length."""
     k = places(s, limits)
-    better = found.explained[k] == -np.inf or total > found.explained[k] + least_gain(
-        s, total
-    )
+    known = found.explained[k]
+    better = known == -np.inf or total > known + least_gain(s, known)
     if better:
         found.explained[k] = total
         found.sizes[k] = s.n_units[0]
@@ -179,60 +178,38 @@ def _visit(s, limits, found, start, size, out):  # type: ignore[no-untyped-def]
     until it is settled, and may have it then.
     """
     move_to(s, limits, start)
+    feasible = True
     if out >= 0:
         exchange(s, limits, find_position(s, out), NONE)
         bar(s, out, True)
-        if not repair(s, limits):
-            unbar(s, NONE)
-            return False
+        feasible = repair(s, limits)
     may_be_known = out < 0 and places(s, limits) != size
     grows = places(s, limits) < size
     reached = size
     settling = False
     total = explained(s)
-    while True:
+    while feasible:
         missing = reached - places(s, limits)
-        joins = grows and missing > 0
-        leaves = not grows and missing < 0
-        if not (joins or leaves or settling):
+        if grows != (missing > 0):
+            missing = 0
+        if missing == 0 and not settling:
             settling = True
-            known = may_be_known and _is_known(s, limits, found)
-            if known or (out >= 0 and limits is None and reached != size):
-                unbar(s, NONE)
-                return False
-        least = np.inf if leaves else least_gain(s, total)
-        losses, _, position, unit = look(s, limits, least, joins)
-        if leaves:
-            position = cheapest(s, losses)
-        elif settling and unit < 0:
-            unit = released_column(s, limits)
-        if position < 0 and unit < 0:
-            if settling and out < 0:
+            feasible = out < 0 or limits is not None or reached == size
+            if not feasible or (may_be_known and _is_known(s, limits, found)):
                 break
-            if settling:
-                out = NONE
+        position, unit = find_move(s, limits, total, missing)
+        if position >= 0 or unit >= 0:
+            total = make_move(s, limits, position, unit, total, out)
+        elif not settling:
             reached = places(s, limits)
             unbar(s, out)
-            continue
-        gone = NONE
-        if position >= 0:
-            gone = s.units[position]
-        exchange(s, limits, position, unit)
-        after = explained(s)
-        if unit >= 0 and (depends(s) or not after > total):
-            # What the formula promised was rounding. It may promise forever.
-            exchange(s, limits, find_position(s, unit), gone)
-            bar(s, unit, True)
-            continue
-        if gone < 0:
-            # What was barred may join beside the new unit.
+        elif out >= 0:
+            out = NONE
             unbar(s, out)
-        if unit < 0:
-            repair(s, limits)
-            after = explained(s)
-        total = after
+        else:
+            break
     unbar(s, NONE)
-    return _keep(s, limits, found, total)
+    return feasible and _keep(s, limits, found, total)
 
 
 @inlined_kernel
