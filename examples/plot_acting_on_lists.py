@@ -73,7 +73,7 @@ ax.set_title(f"{'All' if found.complete else 'At least'} {len(order)} lists")
 # ``score.model`` is an ordinary model with these points, to be saved and exported.
 
 score = point_score(model, X, y)
-print(score)
+print(score.columns.to_string(index=False))
 
 risk = score.risk
 fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")

@@ -31,6 +31,8 @@ from .metrics import (
     DeLongTest,
     PairCounts,
     area_interval,
+    auc_confidence_interval,
+    delong_test,
     fast_auc,
     number_groups,
     paired_test,
@@ -430,6 +432,11 @@ class Binary(Outcome):
         self, scores: Scores, *labels: Any, confidence: float = 0.95
     ) -> AUCInterval | None:
         """AUC of pairs of rows with the same labels; None if there are none."""
+        whole = self.strata is None and all(one is None for one in labels)
+        if whole and self.weight is None and self.informative > 1:
+            return auc_confidence_interval(
+                self.positive, scores, confidence, groups=self.groups
+            )
         if self.weight is not None or self.groups is not None:
             return super().interval_within(scores, *labels, confidence=confidence)
         cell = self._cells(labels)
@@ -440,6 +447,12 @@ class Binary(Outcome):
         return stratified_auc(
             self.positive[paired], scores[paired], cell[paired], confidence=confidence
         )
+
+    def compare(self, one: Scores, other: Scores) -> DeLongTest:
+        """DeLong's paired test."""
+        if self.strata is None and self.weight is None and self.informative > 1:
+            return delong_test(self.positive, one, other, groups=self.groups)
+        return super().compare(one, other)
 
 
 @dataclass(frozen=True, eq=False)

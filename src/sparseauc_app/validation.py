@@ -445,13 +445,13 @@ def judge_groups(
     folds: Rows | None = None,
 ) -> list[GroupResult]:
     """AUC within each group; of scores by models of several folds within group and fold."""
-    same = np.zeros(scores.size, np.intp) if folds is None else folds
     found = []
     for name in np.unique(of_row.astype(np.str_)).tolist():
         here = np.flatnonzero(of_row == name)
         part = outcome.take(here)
         interval = None
         if part.informative >= 2:
-            interval = part.interval_within(scores[here], same[here])
+            same = None if folds is None else folds[here]
+            interval = part.interval_within(scores[here], same)
         found.append(GroupResult(name, here.size, int(part.positive.sum()), interval))
     return found
