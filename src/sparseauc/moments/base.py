@@ -238,10 +238,10 @@ class StandardisedGram:
         block *= self._inverse_scale[columns][:, None]
         return block
 
-    def gram(self, columns: Indices | None = None) -> Gram:
-        """H and δ of some columns, or of all, in double precision whatever that of the rows."""
-        index = np.arange(self.n_features) if columns is None else columns
-        return Gram(self.delta[index], self.block(index, index))
+    def gram(self) -> Gram:
+        """H and δ of all columns, in double precision whatever that of the rows."""
+        every = np.arange(self.n_features)
+        return Gram(self.delta, self.block(every, every))
 
     def fetch(self, columns: Indices) -> None:
         """Compute the rows of some columns that are not kept yet; all others may be dropped."""

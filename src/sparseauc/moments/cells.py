@@ -325,14 +325,10 @@ class Moments(Quadratic):
 
     def columns(self, columns: npt.ArrayLike) -> Array:
         """Columns of H, of shape (d, q)."""
-        return self._products(self._check_columns(columns)).T
+        return self.block(self._check_columns(columns), None).T
 
-    def block(self, columns: Indices, others: Indices) -> Array:
-        """H of some columns with others, of shape (columns, others)."""
-        return self._products(columns, others)
-
-    def _products(self, columns: Indices, others: Indices | None = None) -> Array:
-        """H of some columns with others, or with all."""
+    def block(self, columns: Indices, others: Indices | None) -> Array:
+        """H of some columns with others, of shape (columns, others), or with all."""
         differences = self.differences
         products = self.within(columns, others)
         across = differences if others is None else differences[:, others]

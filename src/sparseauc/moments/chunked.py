@@ -180,13 +180,11 @@ class GatheredMoments:
         self.n_rows, self.n_features = positive.size, chunks.shape[1]
         self.is_complete = fits_completely(self.n_features, sum(self._counts) // 2)
         self.sums = chunks.run(Summaries(self._counts, self.is_complete), *self._known)
-        # Products by cell, column and other: of all columns, or of those of each pass
-        # with all; and the pass of each column, −1 for none, and its number there.
+        # Products by cell, column and other, of the columns of each pass with all; and
+        # the pass of each column, −1 for none, and its number there.
         self._passes: list[Any] = []
         self._pass = np.full(self.n_features, -1)
         self._row = np.zeros(self.n_features, np.int64)
-        if self.is_complete:
-            self._add_rows(np.arange(self.n_features), self.sums.cross)
         # Products of some columns among themselves, and the place of each there.
         self._block = np.empty((sum(self._counts), 0, 0))
         self._columns = np.empty(0, np.int64)
@@ -196,11 +194,6 @@ class GatheredMoments:
         self._rows_asked: set[int] = set()
         self._block_asked: set[int] = set()
         self._ahead: dict[int, int] = {}
-
-    def _add_rows(self, columns: Indices, products: Any) -> None:
-        self._pass[columns] = len(self._passes)
-        self._row[columns] = np.arange(columns.size)
-        self._passes.append(products)
 
     def ask(
         self,
@@ -248,7 +241,9 @@ class GatheredMoments:
         work = Products(self._counts, wanted, self.sums.means, single)
         products, blocks = self._chunks.run(work, *self._known)
         if rows.size:
-            self._add_rows(rows, products)
+            self._pass[rows] = len(self._passes)
+            self._row[rows] = np.arange(rows.size)
+            self._passes.append(products)
         if block.size:
             new = to_host(blocks)
             old = self._columns.size
@@ -275,28 +270,25 @@ class GatheredMoments:
 
         ``NotGathered`` where they are missing.
         """
-        if others is not None and not self.is_complete:
-            # Rows may be of single precision, and are no part of it.
+        if others is not None:  # rows of H may be of single precision
             wanted = np.concatenate([columns, others])
             missing = wanted[self._place[wanted] < 0]
             if missing.size:
                 raise self.ask(block=missing.tolist())
             places = np.ix_(self._place[columns], self._place[others])
-            return _add_cells(self._block, counts, places)
+            return add_cells(self._block, counts, places)
         missing = columns[self._pass[columns] < 0]
         if missing.size:
             raise self.ask(rows=missing.tolist())
-        width = self.n_features if others is None else others.size
-        total = np.empty((columns.size, width))
+        total = np.empty((columns.size, self.n_features))
         for number in np.unique(self._pass[columns]).tolist():
             chosen = np.flatnonzero(self._pass[columns] == number)
             rows = self._row[columns[chosen]]
-            index: Any = rows if others is None else np.ix_(rows, others)
-            total[chosen] = _add_cells(self._passes[number], counts, index)
+            total[chosen] = add_cells(self._passes[number], counts, rows)
         return total
 
 
-def _add_cells(products: Any, counts: Array, index: Any) -> Array:
+def add_cells(products: Any, counts: Array, index: Any) -> Array:
     """Add up some products of cells times what they count."""
     if is_tensor(products):
         # In one operation: solvers in other threads would delay each of many.
@@ -360,19 +352,29 @@ class TrainingCells(Cells):
         counts = np.zeros(sums.weight.size)
         own = (factors / np.where(self.weight > 0, self.weight, 1.0))[self._of]
         counts[self._members] = own
+        if self.is_complete:
+            index: Any = columns if others is None else np.ix_(columns, others)
+            total = add_cells(sums.cross, counts, index)
+        else:
+            total = self._add_gathered(columns, others, counts)
+        gaps = self._gaps if others is None else self._gaps[:, others]
+        weights = own * sums.weight[self._members]
+        total += (weights[:, None] * self._gaps[:, columns]).T @ gaps
+        return total
+
+    def _add_gathered(
+        self, columns: Indices, others: Indices | None, counts: Array
+    ) -> Array:
+        """Add up what was gathered; gather what was not, unless a solver is to wait for it."""
         try:
-            total = self._gathered.add_up(columns, others, counts)
+            return self._gathered.add_up(columns, others, counts)
         except NotGathered:
             if self._solver:
                 ahead = () if self._ahead is None else self._ahead().tolist()
                 self._gathered.ask(ahead=ahead)
                 raise
             self._gathered.gather()
-            total = self._gathered.add_up(columns, others, counts)
-        gaps = self._gaps if others is None else self._gaps[:, others]
-        weights = own * sums.weight[self._members]
-        total += (weights[:, None] * self._gaps[:, columns]).T @ gaps
-        return total
+            return self._gathered.add_up(columns, others, counts)
 
 
 def training_moments(

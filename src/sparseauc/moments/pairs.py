@@ -23,14 +23,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..errors import InputError
 from ..survival import ComparablePairs
 from ..utils.jit import kernel
 from ..utils.types import Array, Indices, Mask
 from .base import Quadratic
-from .rows import check_means
+from .rows import check_means, dense, take_columns
 
 # Numbers centred at a time.
 _TILE_NUMBERS = 2**21
@@ -65,7 +64,7 @@ class PairMoments(Quadratic):
         starts = np.append(0, np.cumsum(sizes)[:-1])
         # About the first row of the stratum: a column of one value has exactly that as
         # its mean.
-        origin = _dense(X[pairs.rows[starts]])
+        origin = dense(X, pairs.rows[starts], np.arange(X.shape[1]))
         self.origin = origin
         totals, reach = self._add_up()
         check_means(X, totals)
@@ -181,9 +180,7 @@ class PairMoments(Quadratic):
         of_few, of_many = np.searchsorted(index, few), np.searchsorted(index, many)
         total = np.zeros((len(few), len(many)))
         for _, part, z in self._scanned(index, of_few):
-            total += z.T @ (
-                part if _is_range(of_many, index.size) else part[:, of_many]
-            )
+            total += z.T @ take_columns(part, of_many)
         if len(few) == len(many) and np.array_equal(few, many):
             total = (total + total.T) / 2
         total /= self._pairs.total
@@ -200,7 +197,7 @@ class PairMoments(Quadratic):
         before, upto = np.zeros(size), np.zeros(size)
         rest, last = self._rest[:, columns if of is None else columns[of]], -1
         for rows, part in self._tiles(columns):
-            chosen = part if of is None or _is_range(of, columns.size) else part[:, of]
+            chosen = part if of is None else take_columns(part, of)
             z = np.empty_like(chosen)
             last = _scan(
                 chosen,
@@ -221,7 +218,6 @@ class PairMoments(Quadratic):
         """Rows in their order, some columns less their centre; groups are not divided."""
         pairs = self._pairs
         size = max(64, _TILE_NUMBERS // max(1, columns.size))
-        every = _is_range(columns, self._X.shape[1])
         low, n = 0, pairs.rows.size
         origin = self.origin[:, columns]
         while low < n:
@@ -230,22 +226,10 @@ class PairMoments(Quadratic):
                 np.searchsorted(pairs.group, pairs.group[high - 1], side="right")
             )
             rows = slice(low, high)
-            part = self._X[pairs.rows[rows]]
-            part = _dense(part if every else part[:, columns])
+            part = dense(self._X, pairs.rows[rows], columns)
             part -= origin[self._cell[rows]]
             yield rows, part
             low = high
-
-
-def _is_range(places: Indices, size: int) -> bool:
-    """Return whether places are all of so many, in their order."""
-    return places.size == size and bool((places == np.arange(size)).all())
-
-
-def _dense(rows: Any) -> Array:
-    """Rows as a new array of double precision."""
-    values: Any = rows.toarray() if sp.issparse(rows) else rows  # type: ignore[attr-defined]
-    return np.array(values, np.float64, order="C")
 
 
 @kernel

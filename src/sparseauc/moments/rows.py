@@ -29,11 +29,8 @@ from ..utils.types import Array, Indices, Mask
 from .base import ColumnError
 from .cells import Cells, Moments
 
-# Rows of a tile, at most: rounding grows with the number of terms in a row of
-# additions, and tiles are added up among themselves first. Not so in very many cells,
-# which have few rows each.
+# Rows of a tile, at most.
 _TILE_ROWS = 1024
-_MANY = 64
 # Numbers in a tile of whole rows, which stays in the second-level cache, and in one
 # that is multiplied, on the host and on a device.
 _TILE_NUMBERS = 2**15
@@ -151,8 +148,8 @@ class TableCells(Cells):
             centred = dense(self.X, part, index)
             centred -= beside(about[alone if is_alone else self.cell[part]], self.X)
             centred *= beside(np.sqrt(counts[part])[:, None], self.X)
-            left = _take(centred, first)
-            right = left if symmetric else _take(centred, second)
+            left = take_columns(centred, first)
+            right = left if symmetric else take_columns(centred, second)
             if is_tensor(total):
                 total.addmm_(left.T, right)
                 continue
@@ -178,9 +175,14 @@ class TableCells(Cells):
             yield from (rows[low : low + size] for low in range(0, rows.size, size))
 
 
+def are_all(places: Indices, size: int) -> bool:
+    """Return whether places are all of so many, in their order."""
+    return places.size == size and bool((np.diff(places) == 1).all())
+
+
 def dense(X: Any, rows: Any, columns: Indices) -> Any:
     """Some rows and columns of a table in double precision, where it lies, ours to change."""
-    every = columns.size == X.shape[1] and bool((np.diff(columns) == 1).all())
+    every = are_all(columns, X.shape[1])
     if is_tensor(X):
         part = X[rows if isinstance(rows, slice) else beside(rows, X)].double()
         if not every:
@@ -191,14 +193,12 @@ def dense(X: Any, rows: Any, columns: Indices) -> Any:
         part = part[:, columns]
     if hasattr(part, "tocsr"):
         part = part.toarray()
-    return part.astype(np.float64, copy=part.base is not None)
+    return part.astype(np.float64, order="C", copy=part.base is not None)
 
 
-def _take(part: Any, columns: Indices) -> Any:
+def take_columns(part: Any, columns: Indices) -> Any:
     """Some columns of an array or a tensor; itself, if these are all."""
-    if columns.size == part.shape[1] and (np.diff(columns) == 1).all():
-        return part
-    return part[:, beside(columns, part)]
+    return part if are_all(columns, part.shape[1]) else part[:, beside(columns, part)]
 
 
 class DenseCells(TableCells):
@@ -244,7 +244,6 @@ class DenseCells(TableCells):
             return self._add_up_beside(about)
         cell, share = self.cell, self.share
         sums = np.zeros((2, *about.shape))
-        part = np.zeros_like(sums) if about.shape[0] <= _MANY else sums
         size = min(_TILE_ROWS, max(64, _TILE_NUMBERS // about.shape[1]))
         for low in range(0, cell.size, size):
             rows = slice(low, low + size)
@@ -253,12 +252,9 @@ class DenseCells(TableCells):
                 cell[rows],
                 share[rows],
                 about,
-                part[0],
-                part[1],
+                sums[0],
+                sums[1],
             )
-            if part is not sums:
-                sums += part
-                part[:] = 0.0
         return sums[0], sums[1]
 
     def _add_up_beside(self, about: Array) -> tuple[Array, Array]:
