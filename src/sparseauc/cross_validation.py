@@ -643,7 +643,7 @@ def _take_folds(task: CVTask, units: Sequence[Units] | None) -> Folds:
         return Folds(task, task.outcome.training_sets(X, chunks, plan), chunks)
     task = task.of_basis(units[-1])
     quadratics = [
-        task.outcome.reweighted(weight).quadratic(own.basis(X))
+        task.outcome.reweighted(weight).quadratic_for_path(own.basis(X))
         for own, weight in zip(units, plan.all_weights, strict=True)
     ]
     everything = units[-1]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from ._validation import check_labels
-from .chunks import Chunks
+from .chunks import Chunks, chunks_in_memory
 from .defaults import FOLDS
 from .errors import FoldsError, InputError
 from .folds import Split, SplitPlan, make_splits, repeats_for
@@ -40,7 +40,12 @@ from .metrics import (
 )
 from .moments import Moments, moments_of
 from .moments.base import Quadratic
-from .moments.chunked import GatheredMoments, fits_completely, training_moments
+from .moments.chunked import (
+    GatheredMoments,
+    chunked_moments,
+    fits_completely,
+    training_moments,
+)
 from .moments.pairs import PairMoments
 from .strata import Strata, StrataWarning, Weighting, class_weights
 from .survival import (
@@ -135,6 +140,10 @@ class Outcome(ABC):
     @abstractmethod
     def quadratic(self, table: Any) -> Quadratic:
         """Return the quadratic of the rows of weight above 0 of a table."""
+
+    def quadratic_for_path(self, table: Any) -> Quadratic:
+        """Return the same, for a search over many lengths and ridges."""
+        return self.quadratic(table)
 
     def split(self, cv: Any, X: Any, groups: Any, random_state: Any) -> list[Split]:
         """Divide rows as ``cv`` says, and refuse splits that cannot be fitted or validated."""
@@ -333,6 +342,27 @@ class Binary(Outcome):
                     "folds, or a splitter that keeps strata whole, such as GroupKFold"
                 )
 
+    def quadratic_for_path(self, table: Any) -> Moments:
+        """Class moments, with all of H at once where columns are few."""
+        if self._is_wide(table.shape, n_parts=1):
+            return self.quadratic(table)
+        return chunked_moments(
+            chunks_in_memory(table),
+            self.positive,
+            self.weight,
+            self.strata,
+            solver=True,
+        )
+
+    def _is_wide(self, shape: tuple[int, int], n_parts: int) -> bool:
+        """Return whether H of so many parts of the rows would fill the memory."""
+        n, d = shape
+        if d > _WIDE or d >= n:
+            return True
+        if self.strata is None:
+            return False
+        return not fits_completely(d, n_parts * len(self.strata))
+
     def training_sets(
         self, table: Any, chunks: Chunks, plan: SplitPlan
     ) -> Sequence[Quadratic]:
@@ -342,12 +372,8 @@ class Binary(Outcome):
         whole: a column that varies in that fold only would be left with a rounding
         error for its difference, and no variance, as if it told the classes apart.
         """
-        n, d = chunks.shape
-        wide = d > _WIDE or d >= n
-        if self.strata is not None:
-            n_parts = sum(partition.n_parts for partition in plan.partitions)
-            wide |= not fits_completely(d, n_parts * len(self.strata))
-        if table is not chunks and wide:
+        n_parts = sum(partition.n_parts for partition in plan.partitions)
+        if table is not chunks and self._is_wide(chunks.shape, n_parts):
             return super().training_sets(table, chunks, plan)
         gathered = GatheredMoments(chunks, self.positive, plan.partitions, self.strata)
         parts = [*plan.training, plan.everything]

@@ -84,7 +84,7 @@ def test_bad_input_is_named(outbreak):
         (holed, y, "NaN: first at row 7, column 11"),
         (X, np.ones(500), "one class only"),
         (X, np.arange(500) % 3, "3 classes"),
-        (X, y[:-1], "inconsistent numbers of samples"),
+        (X, y[:-1], "X has 500 rows but y has 499"),
     ]:
         with pytest.raises(ValueError, match=match):
             clone(estimator).fit(table, labels)

@@ -36,7 +36,7 @@ def test_labels_are_checked(refused, outbreak):
     refused("one class only, 1", X, np.ones(600, int))
     refused(r"Only binary.*3 classes: 'a', 'b', 'c'\).*OneVsRestClassifier", X,
             np.array(["a", "b", "c"] * 200))  # fmt: skip
-    refused("inconsistent numbers of samples", X, y[:-1])
+    refused("X has 600 rows but y has 599", X, y[:-1])
     refused("Input y contains NaN", X, np.where(y > 0, 1.0, np.nan))
     refused("continuous", X, np.linspace(0, 1, 600))
 

@@ -22,7 +22,6 @@ from sklearn.utils.validation import (
     assert_all_finite,
     check_array,
     check_is_fitted,
-    check_X_y,
     column_or_1d,
 )
 
@@ -96,14 +95,9 @@ def checks_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 @names_columns
 def check_table(
-    model: Any,
-    X: Any,
-    y: Any = "no_validation",
-    *,
-    reset: bool = True,
-    only: Collection[int] | None = None,
-) -> tuple[Any, ...]:
-    """Return X as numbers in an array or CSR matrix, and y where it is given.
+    model: Any, X: Any, *, reset: bool = True, only: Collection[int] | None = None
+) -> Any:
+    """Return X as numbers in an array or CSR matrix.
 
     Where columns hold text, or have missing values, X is ``ReadColumns``. Of a data
     frame ``only`` some columns are read.
@@ -119,17 +113,14 @@ def check_table(
     if not isinstance(X, np.ndarray) and is_frame(X):
         read = _read_frame(model, X, reset=reset, only=only)
         X = read.values
-    checks: dict[str, Any] = {
-        "accept_sparse": "csr",
-        "dtype": [np.float64, np.float32],
-        "ensure_all_finite": False,
-        "estimator": model,
-    }
-    labels: list[Any] = []
-    if isinstance(y, str) and y == "no_validation":
-        X = check_array(X, input_name="X", **checks)
-    else:
-        X, *labels = check_X_y(X, y, **checks)
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        estimator=model,
+        input_name="X",
+    )
     _check_n_features(model, X, reset=reset)
     X = X.astype(X.dtype.newbyteorder("="), copy=False)
     sparse = sp.issparse(X)
@@ -137,15 +128,29 @@ def check_table(
         X.check_format(full_check=True)  # kernels trust the indices
     if sparse or not model._encodes_columns:
         check_finite(X)
-        return X, *labels
+        return X
     with np.errstate(over="ignore", invalid="ignore"):
         missing = np.isnan(X) if np.isnan(np.sum(X)) else np.zeros(1, np.bool_)
     check_finite(np.where(missing, 0.0, X) if missing.any() else X)
     if read is None:
         read = ReadColumns(X)
     if read.levels or read.booleans or missing.any():
-        return replace(read, values=X), *labels
-    return X, *labels
+        return replace(read, values=X)
+    return X
+
+
+def check_target(model: Any, y: Any, n_rows: int) -> npt.NDArray[Any]:
+    """Return the labels of so many rows."""
+    if y is None:
+        raise InputError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None"
+        )
+    refuse_masked("y", y)
+    labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
+    assert_all_finite(labels, input_name="y")
+    if labels.size != n_rows:
+        raise InputError(f"X has {n_rows} rows but y has {labels.size}")
+    return labels
 
 
 def _read_frame(
@@ -200,7 +205,7 @@ def score_rows(model: Any, X: Any) -> Floats:
     chunks = chunks_of(model, X)
     names = getattr(model, "feature_names_in_", None)
     if chunks is None:
-        (X,) = check_table(model, X, reset=False, only=list(model.encodings_))
+        X = check_table(model, X, reset=False, only=list(model.encodings_))
     else:
         X = chunks
         _check_n_features(model, chunks, reset=False)
@@ -384,8 +389,8 @@ class SparseLinearClassifier(SelectorMixin, BaseEstimator):  # type: ignore[misc
             X = chunks
             y, sample_weight = self._check_chunks(chunks, y, sample_weight)
         else:
-            refuse_masked("y", y)
-            X, y = check_table(self, X, y, reset=reset)
+            X = check_table(self, X, reset=reset)
+        y = check_target(self, y, X.shape[0])
         if reset:
             check_classification_targets(y)
             self.classes_ = check_classes(y)
@@ -411,23 +416,14 @@ class SparseLinearClassifier(SelectorMixin, BaseEstimator):  # type: ignore[misc
             to_host(values) if is_tensor(values) else values
             for values in (y, sample_weight)
         )
-        labels, sample_weight = labels_and_weights(chunks, y, sample_weight)
-        if labels is None:
-            raise InputError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        labels = column_or_1d(labels, warn=True)
-        if labels.dtype.kind == "f":
-            assert_all_finite(labels, input_name="y")
+        known = labels_and_weights(chunks, y, sample_weight)
         n, d = chunks.shape
-        if labels.size != n:
-            raise InputError(f"X has {n} rows but y has {labels.size}")
         if n == 0 or d == 0:
             raise InputError(f"X must have rows and columns, got shape {chunks.shape}")
         self.n_features_in_ = d
         if chunks.feature_names is not None:
             self.feature_names_in_ = chunks.feature_names
-        return labels, sample_weight
+        return known
 
     def _columns_to_keep(self, k: int, n_features: int) -> int:
         """``k``, or all columns, with a warning, when there are fewer."""

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
-from .._validation import check_known_labels, refuse_masked
+from .._validation import check_known_labels
 from ..chunks import Chunks
 from ..errors import InputError
 from ..metrics import fast_auc
@@ -32,6 +32,7 @@ from ..utils.types import Mask
 from ._base import (
     SparseLinearClassifier,
     check_table,
+    check_target,
     checks_parameters,
     frames_of_ours,
     set_lines,
@@ -304,8 +305,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
         self
         """
         first = self._stream is None
-        refuse_masked("y", y)
-        X, y = check_table(self, X, y, reset=first)
+        X = check_table(self, X, reset=first)
+        y = check_target(self, y, X.shape[0])
         if first:
             labels = np.unique(y if classes is None else classes)
             if labels.size != 2:

@@ -156,7 +156,7 @@ class ConcordanceModel(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                     "fit SparseAUCClassifier, which reads rows in chunks, to who has the event by "
                     "a time"
                 )
-        (X,) = check_table(self, X, reset=reset)
+        X = check_table(self, X, reset=reset)
         times = SurvivalTimes.from_target(y, needs_events=False)
         if X.shape[0] != len(times):
             raise InputError(
