@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, logit
 
 from sparseauc.metrics import AUCInterval
 from sparseauc.operating_points import OperatingPoint, operating_points
@@ -159,8 +158,16 @@ def describe_fit(
             strata_results = judge_groups(
                 table.strata, outcome, fit.nested.scores, fit.nested.folds
             )
-    held_out = _on_scale_of_card(fit, scores)
-    points = _judge_thresholds(fit, held_out)
+    card = make_card(
+        fit.model,
+        names=table.names,
+        types=table.types,
+        classes=(table.negative, table.positive),
+        target=table.target,
+        follow_up=table.follow_up,
+        required=table.imputation is None,
+    )
+    points = _judge_thresholds(fit, card, scores)
     about = {
         **_describe_table(table, strata_results),
         **_describe_model(fit),
@@ -177,16 +184,6 @@ def describe_fit(
         "seconds": round(seconds, 3),
     }
     about["warnings"] = find_cautions(about, warnings, _find_near_copies(fit, columns))
-    card = make_card(
-        fit.model,
-        names=table.names,
-        types=table.types,
-        classes=(table.negative, table.positive),
-        target=table.target,
-        summary=about,
-        follow_up=table.follow_up,
-        required=table.imputation is None,
-    )
     return FitResult(
         **vars(fit),
         columns=columns,
@@ -194,7 +191,7 @@ def describe_fit(
         out_of_fold_scores=scores,
         strata_results=strata_results,
         operating_points=points,
-        card=card,
+        card=replace(card, summary=about),
     )
 
 
@@ -227,45 +224,37 @@ def _find_near_copies(
 # --------------------------------------------------------------------------- thresholds
 
 
-def _on_scale_of_card(fit: ValidatedFit, scores: Floats | None) -> Array | None:
-    """Turn out-of-fold scores into those of the score card: log odds, or totals of points.
+def _judge_thresholds(
+    fit: ValidatedFit, card: ScoreCard, scores: Floats | None
+) -> list[OperatingPoint]:
+    """Evaluate the usual thresholds on out-of-fold scores, as the card has them.
 
-    None where rows have no classes, or do not count the same: they have no thresholds.
+    None where rows have no classes, or do not count the same.
     """
-    if scores is None or fit.table.times is not None or fit.table.weight is not None:
-        return None
-    exact: Array = np.asarray(scores, np.float64)
-    if fit.points is None:
-        return exact
-    totals: Array = (exact - fit.points.intercept) / fit.points.slope
-    # Those of the model's own points are whole; those of other folds are on their
-    # scale.
-    return np.rint(totals)
-
-
-def _judge_thresholds(fit: ValidatedFit, scores: Array | None) -> list[OperatingPoint]:
-    """Evaluate the usual thresholds on out-of-fold scores."""
-    if scores is None or fit.nested is None:
+    if (
+        fit.nested is None
+        or fit.table.times is not None
+        or fit.table.weight is not None
+    ):
         return []
-    points = fit.points
-    whole = points is not None
-    platt = getattr(fit.model, "platt_", None)
-    risks: Any = None
-    default = 0.0
-    if points is not None:
-        risks = points.risks
-        default = points.threshold
-    elif platt is not None:
-        risks = expit
-        default = float(logit(platt["prevalence"]))
-    inflation = variance_inflation(fit.nested.agreement)
+    exact: Array = np.asarray(scores, np.float64)
+    how = card.risk_map
+    if fit.points is not None:
+        # Totals of the model's own points are whole; those of other folds are on their
+        # scale.
+        exact = np.rint((exact - fit.points.intercept) / fit.points.slope)
     found = operating_points(
-        fit.table.y, scores, default=default, whole=whole, inflation=inflation
+        fit.table.y,
+        exact,
+        default=card.threshold,
+        whole=card.total,
+        inflation=variance_inflation(fit.nested.agreement),
     )
-    if risks is None:
+    if how is None:
         return found
     return [
-        replace(one, risk=float(risks(one.threshold)), total=whole) for one in found
+        replace(one, risk=float(how.risks(np.array(one.threshold))), total=card.total)
+        for one in found
     ]
 
 

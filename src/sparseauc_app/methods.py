@@ -135,27 +135,35 @@ L1_LOGISTIC = Method(
     {"C": powers_of_ten(-2, 2, 12)},
     usual=True,
 )
-_OWN: Mapping[str, Method] = {
-    method.key: method
-    for method in (
+
+
+def _make(name: str, **settings: Any) -> Any:
+    return getattr(sparseauc, name)(**settings)
+
+
+def _ours(key: str, name: str) -> tuple[Method, ...]:
+    """Return a class of ours by its rules, and with a single column."""
+    return (
+        Method(key, "this library, default rule", partial(_make, name), usual=True),
         Method(
-            OURS,
-            "this library, default rule",
-            lambda: sparseauc.SparseAUCClassifierCV(),
-            usual=True,
-        ),
-        Method(
-            "sparse-auc-1se",
+            f"{key}-1se",
             "this library, rule 1se",
-            lambda: sparseauc.SparseAUCClassifierCV(rule="1se"),
+            partial(_make, name, rule="1se"),
             usual=True,
         ),
         Method(
             "single-column",
             "the best column alone",
-            lambda: sparseauc.SparseAUCClassifierCV(ks=[1]),
+            partial(_make, name, ks=[1]),
             usual=True,
         ),
+    )
+
+
+_OWN: Mapping[str, Method] = {
+    method.key: method
+    for method in (
+        *_ours(OURS, "SparseAUCClassifierCV"),
         Method(
             "mean-difference",
             "largest differences of class means",
@@ -205,24 +213,7 @@ def all_methods() -> Mapping[str, Method]:
 def methods_of_times() -> Mapping[str, Method]:
     """Return the methods that rank rows by the time to their event, by name."""
     found = (
-        Method(
-            "sparse-concordance",
-            "this library, default rule",
-            lambda: sparseauc.SparseConcordanceCV(),
-            usual=True,
-        ),
-        Method(
-            "sparse-concordance-1se",
-            "this library, rule 1se",
-            lambda: sparseauc.SparseConcordanceCV(rule="1se"),
-            usual=True,
-        ),
-        Method(
-            "single-column",
-            "the best column alone",
-            lambda: sparseauc.SparseConcordanceCV(ks=[1]),
-            usual=True,
-        ),
+        *_ours("sparse-concordance", "SparseConcordanceCV"),
         Method(
             "l1-cox",
             "Cox model, L1 penalty",

@@ -31,7 +31,7 @@ from ..reading import Table
 L1 = "L1 logistic regression"
 # Half of the penalties that ``compare`` tries, in half of the time.
 _L1 = replace(L1_LOGISTIC, grid={"C": L1_LOGISTIC.grid["C"][1::2]})
-# Seconds that a method may take, judged by its first fold.
+# Seconds that L1 logistic regression may take, judged by one fit.
 _PATIENCE = 30.0
 # Inner folds and penalties of the L1 logistic regression, and one final fit.
 _L1_FITS = 5 * len(_L1.grid["C"]) + 1
@@ -50,28 +50,23 @@ class Baselines:
         return next((one for one in self.results if one.method == L1), None)
 
 
-class _TooSlow(Exception):
-    """A method would take longer than anybody waits for a report."""
-
-
 def judge_baselines(
     fit: FitResult, report: Progress = lambda *_: None
 ) -> Baselines | None:
     """Compare the fit with simple methods in the same outer folds; None without nested folds.
 
-    A method is left out if its first fold says that it would take minutes.
+    L1 logistic regression is left out if a fit says that all of them would take minutes.
     """
     table = fit.table
     nested = fit.nested
     if nested is None:
         return None
+    outcome = table.outcome
     splits = splits_of(nested.folds)
     sizes = [one.size for one in nested.fold_columns]
     seed = int(fit.settings.get("seed") or 0)
 
-    def fit_l1(fold: int, train: Rows) -> Any:
-        if fold == 0 and _L1_FITS * len(splits) * _time_of_l1(table, train) > _PATIENCE:
-            raise _TooSlow
+    def fit_l1(_: int, train: Rows) -> Any:
         return fit_method(_L1, table, train, seed)
 
     def fit_simply(make: Callable[[int], Any], fold: int, train: Rows) -> Any:
@@ -81,41 +76,29 @@ def judge_baselines(
             return model.fit(X, outcome.y[train])
         return fit_peer(lambda: model, X, outcome.y[train])
 
-    outcome = table.outcome
     methods: dict[str, Callable[[int, Rows], Any]] = {
         title: partial(fit_simply, make)
         for title, make in simple_methods(outcome).items()
     }
-    if table.follow_up is None and table.weight is None:
-        methods[L1] = fit_l1
-    results = [judge_method("this list", table, nested, None)]
     left_out = []
+    if table.follow_up is None and table.weight is None:
+        seconds = _L1_FITS * len(splits) * _time_of_l1(table, splits[0][0])
+        if seconds < _PATIENCE:
+            methods[L1] = fit_l1
+        else:
+            left_out.append(L1)
+    results = [judge_method("this list", table, nested, None)]
     for title, method in methods.items():
-        try:
-            judged = score_folds(
-                table, splits, _within_time(method, title, len(splits), report)
-            )
-        except _TooSlow:
-            left_out.append(title)
-            continue
+
+        def fit_fold(
+            fold: int, train: Rows, title: str = title, method: Any = method
+        ) -> Any:
+            report(f"{title}, fold {fold + 1} of {len(splits)}", fold, len(splits))
+            return method(fold, train)
+
+        judged = score_folds(table, splits, fit_fold)
         results.append(judge_method(title, table, judged, results[0]))
     return Baselines(tuple(results), tuple(left_out))
-
-
-def _within_time(
-    fit: Callable[[int, Rows], Any], title: str, folds: int, report: Progress
-) -> Callable[[int, Rows], Any]:
-    """Fit folds, but stop after the first if all of them would take too long."""
-
-    def timed(fold: int, train: Rows) -> Any:
-        report(f"{title}, fold {fold + 1} of {folds}", fold, folds)
-        started = time.perf_counter()
-        model = fit(fold, train)
-        if fold == 0 and folds * (time.perf_counter() - started) > _PATIENCE:
-            raise _TooSlow
-        return model
-
-    return timed
 
 
 def _time_of_l1(table: Table, train: Rows) -> float:

@@ -16,7 +16,7 @@ from ..evaluation.ranking import RankCurves
 from ..fit_result import FitResult
 from .elements import Figure, Panel, Series
 from .model_words import class_names, words_of
-from .parts import draw_calibration, draw_decision_curve, draw_roc
+from .parts import draw_roc
 
 # Longer lists would fill pages: only the columns with the largest weights are drawn.
 MOST_DRAWN = 12
@@ -229,13 +229,6 @@ def draw_scores(fit: FitResult) -> Figure:
     return Figure(
         "scores", "Scores of the two classes", words_of(fit)("scores"), [panel]
     )
-
-
-def draw_risks(fit: FitResult, risks: Risks, name: str) -> Figure:
-    """Calibration and decision curve of the out-of-fold probabilities."""
-    caption = words_of(fit)("calibration", name=name, risks=risks)
-    panels = [draw_calibration(risks, name), draw_decision_curve(risks.decision)]
-    return Figure("calibration", "Calibration and decision curve", caption, panels)
 
 
 def draw_instability(fit: FitResult, found: Instability) -> Figure:

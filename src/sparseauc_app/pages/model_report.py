@@ -36,12 +36,18 @@ from .model_figures import (
     draw_effects,
     draw_instability,
     draw_learning,
-    draw_risks,
     draw_scores,
     draw_sizes,
 )
 from .model_words import class_names, describe_method, words_of
-from .parts import list_items, list_points, note_cautions, show_follow_up, show_groups
+from .parts import (
+    draw_risks,
+    list_items,
+    list_points,
+    note_cautions,
+    show_follow_up,
+    show_groups,
+)
 
 _REPLACEMENTS = {
     "column": "Column",
@@ -561,10 +567,12 @@ def _show_probability(evaluation: Evaluation) -> list[Element]:
     fit = evaluation.fit
     risks = evaluation.risks
     assert risks is not None
+    say = words_of(fit)
+    name = class_names(fit)[0]
     elements: list[Element] = [
-        Note(words_of(fit)("probability", rate=risks.share)),
+        Note(say("probability", rate=risks.share)),
         *([draw_scores(fit)] if fit.table.times is None else []),
-        draw_risks(fit, risks, class_names(fit)[0]),
+        draw_risks(risks, name, say("calibration", name=name, risks=risks)),
     ]
     if evaluation.instability is not None:
         elements.append(draw_instability(fit, evaluation.instability))

@@ -1,5 +1,7 @@
 """What the sentences of the report on a fit are about."""
 
+from typing import Any
+
 import numpy as np
 
 from sparseauc.limits import Limits
@@ -32,59 +34,47 @@ def words_of(fit: FitResult) -> Words:
 
 def describe_method(fit: FitResult) -> list[str]:
     """Describe the analysis, one paragraph for each step."""
-    say = words_of(fit)
-    paragraphs = [
-        say("data"),
-        _describe_score(fit, say),
-        _describe_search(fit, say),
-        say("validation"),
-    ]
-    if fit.stability is not None:
-        paragraphs.append(say("stability"))
-    return [*paragraphs, _describe_software(say)]
-
-
-def _describe_score(fit: FitResult, say: Words) -> str:
-    classifier = fit.model
-    on_list: Limits = getattr(classifier, "limits", None) or Limits()
-    return say(
-        "score",
-        ours=chooses_by_exchanges(classifier),
-        limits=list(on_list.describe(fit.table.columns)),
-        budget=getattr(classifier, "budget_", on_list.budget),
-    )
-
-
-def _describe_search(fit: FitResult, say: Words) -> str:
-    classifier = fit.model
-    results = getattr(classifier, "cv_results_", None)
-    if results is None:
-        return say("search", what=None)
-    repeats = classifier.n_repeats_
-    tried = sorted(set(np.asarray(results["param_k"]).tolist()))
-    ridges = len(set(np.asarray(results["param_alpha"]).tolist()))
-    budgets = sorted(set(np.asarray(results.get("param_budget", ())).tolist()))
-    what = [f"Lists of {tried[0]} to {tried[-1]} columns"] if len(tried) > 1 else []
-    what += (
-        [f"{len(budgets)} budgets up to {budgets[-1]:g}"] if len(budgets) > 1 else []
-    )
-    what += [f"{ridges} ridge penalties"] if ridges > 1 else []
-    return say(
-        "search",
-        what=what or ["Coefficients"],
-        folds=round(classifier.n_splits_ / repeats),
-        repeats=round(repeats),
-    )
-
-
-def _describe_software(say: Words) -> str:
     import platform
 
     import scipy
     import sklearn
 
+    say = words_of(fit)
+    model = fit.model
+    limits: Limits = getattr(model, "limits", None) or Limits()
+    score = say(
+        "score",
+        ours=chooses_by_exchanges(model),
+        limits=list(limits.describe(fit.table.columns)),
+        budget=getattr(model, "budget_", limits.budget),
+    )
+    paragraphs = [say("data"), score, _describe_search(model, say), say("validation")]
+    if fit.stability is not None:
+        paragraphs.append(say("stability"))
     versions = {one.__name__: one.__version__ for one in (np, scipy, sklearn)}
-    return say("software", python=platform.python_version(), **versions)
+    software = say("software", python=platform.python_version(), **versions)
+    return [*paragraphs, software]
+
+
+def _describe_search(model: Any, say: Words) -> str:
+    results = getattr(model, "cv_results_", None)
+    if results is None:
+        return say("search", what=None)
+    ks, ridges, budgets = (
+        sorted({*np.asarray(results.get(f"param_{name}", ())).tolist()})
+        for name in ("k", "alpha", "budget")
+    )
+    what = [f"Lists of {ks[0]} to {ks[-1]} columns"] if len(ks) > 1 else []
+    if len(budgets) > 1:
+        what.append(f"{len(budgets)} budgets up to {budgets[-1]:g}")
+    if len(ridges) > 1:
+        what.append(f"{len(ridges)} ridge penalties")
+    return say(
+        "search",
+        what=what or ["Coefficients"],
+        folds=round(model.n_splits_ / model.n_repeats_),
+        repeats=round(model.n_repeats_),
+    )
 
 
 def class_names(fit: FitResult) -> tuple[str, str]:

@@ -134,7 +134,13 @@ def draw_roc(curves: RankCurves, interval: AUCInterval) -> Panel:
     )
 
 
-def draw_calibration(risks: Risks, name: str) -> Panel:
+def draw_risks(risks: Risks, name: str, caption: str) -> Figure:
+    """Calibration and decision curve."""
+    panels = [_draw_calibration(risks, name), _draw_decision_curve(risks.decision)]
+    return Figure("calibration", "Calibration and decision curve", caption, panels)
+
+
+def _draw_calibration(risks: Risks, name: str) -> Panel:
     """Predicted probability against the share of positives: in bins, and as a smooth curve."""
     bins = risks.bins
     curve = risks.curve
@@ -169,7 +175,7 @@ def draw_calibration(risks: Risks, name: str) -> Panel:
     )
 
 
-def draw_decision_curve(curve: DecisionCurve) -> Panel:
+def _draw_decision_curve(curve: DecisionCurve) -> Panel:
     """Net benefit against the threshold probability."""
     t = 100 * curve.thresholds
     model = curve.model

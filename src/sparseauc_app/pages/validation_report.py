@@ -8,8 +8,7 @@ from ..formatting import Words, auc_text
 from ..validation import Validation
 from .elements import Code, Element, Figure, Listing, Report, Section
 from .parts import (
-    draw_calibration,
-    draw_decision_curve,
+    draw_risks,
     draw_roc,
     list_items,
     list_points,
@@ -30,10 +29,9 @@ def build_validation_report(
         ),
         Section("ranking", "Discrimination", _show_ranking(found)),
     ]
-    if found.calibration is not None:
-        sections.append(
-            Section("probability", "Probabilities", _show_probabilities(found))
-        )
+    if found.risks is not None:
+        figure = draw_risks(found.risks, found.card.event, say("calibration"))
+        sections.append(Section("probability", "Probabilities", [figure]))
     sections += [
         Section("columns", "Columns, compared with training", [_list_columns(found)]),
         Section("reporting", "For a publication", _show_reporting(found)),
@@ -79,17 +77,6 @@ def _show_ranking(found: Validation) -> list[Element]:
             found.groups, found.interval, f"{measure} by group", name, measure=measure
         )
     return elements
-
-
-def _show_probabilities(found: Validation) -> list[Element]:
-    assert found.risks is not None
-    risks = found.risks
-    caption = _words_of(found)("calibration")
-    panels = [
-        draw_calibration(risks, found.card.event),
-        draw_decision_curve(risks.decision),
-    ]
-    return [Figure("calibration", "Calibration and decision curve", caption, panels)]
 
 
 def _list_others(found: Validation) -> Listing:
