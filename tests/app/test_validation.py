@@ -1,4 +1,5 @@
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -61,11 +62,15 @@ def found(fitted, folder):
     return validate_model(fitted.card, source(cohort(1), folder), "site")
 
 
+def same(found, expected):
+    assert asdict(found) == pytest.approx(asdict(expected), rel=1e-12)
+
+
 def test_auc_against_the_one_promised(fitted, found):
     frame = cohort(1)
     scores = fitted.model.decision_function(frame[list("abcde")].to_numpy())
     np.testing.assert_allclose(found.scores, scores, rtol=1e-9)
-    assert found.interval == auc_confidence_interval(frame["y"] == "ill", found.scores)
+    same(found.interval, auc_confidence_interval(frame["y"] == "ill", found.scores))
     assert found.promised.auc == fitted.nested.interval.auc
     errors = found.promised.standard_error, found.interval.standard_error
     z = (found.interval.auc - found.promised.auc) / np.hypot(*errors)
@@ -120,7 +125,7 @@ def test_groups_and_operating_points(fitted, found):
         here = (frame["site"] == group.name).to_numpy()
         assert group.rows == here.sum()
         expected = auc_confidence_interval(found.positive[here], found.scores[here])
-        assert group.interval == expected
+        same(group.interval, expected)
     assert [one.name for one in found.points] == [
         one.name for one in fitted.operating_points
     ]
@@ -225,15 +230,16 @@ def test_another_score_on_the_same_rows(fitted, folder):
     apache, rank = found.others
     positive = (frame["y"] == "ill").to_numpy()
     paired = delong_test(positive, found.scores, frame["apache"])
-    assert (apache.difference, apache.pvalue) == (paired.difference, paired.pvalue)
-    assert apache.interval == auc_confidence_interval(positive, frame["apache"])
+    expected = paired.difference, paired.pvalue
+    assert (apache.difference, apache.pvalue) == pytest.approx(expected, rel=1e-12)
+    same(apache.interval, auc_confidence_interval(positive, frame["apache"]))
     assert apache.own == found.interval
     p = frame["apache"].to_numpy()
     assert apache.risks.brier == pytest.approx(np.mean((p - positive) ** 2))
     # Compared on the rows that have both; no probabilities, no calibration.
     assert rank.rows == 480
     assert rank.risks is None
-    assert rank.own == auc_confidence_interval(positive[20:], found.scores[20:])
+    same(rank.own, auc_confidence_interval(positive[20:], found.scores[20:]))
     page = render(build_validation_report(found))
     assert "Compared with other scores" in page
     assert json.dumps(found.to_dict(), allow_nan=False)
@@ -310,8 +316,10 @@ def test_intervals_of_related_rows_take_groups_together(fitted, folder):
         plain.interval.standard_error, rel=0.02
     )
     assert alike.interval.standard_error < 0.6 * plain.interval.standard_error
-    assert found.interval == auc_confidence_interval(
-        found.positive, found.scores, groups=list(frame["patient"]) * 3
+    groups = list(frame["patient"]) * 3
+    same(
+        found.interval,
+        auc_confidence_interval(found.positive, found.scores, groups=groups),
     )
     paired = delong_test(
         found.positive,
@@ -319,7 +327,7 @@ def test_intervals_of_related_rows_take_groups_together(fitted, folder):
         list(frame["c"]) * 3,
         groups=list(frame["patient"]) * 3,
     )
-    assert found.others[0].error == paired.standard_error
+    assert found.others[0].error == pytest.approx(paired.standard_error, rel=1e-12)
     frame.loc[4, "patient"] = None
     with pytest.raises(DataError, match="--groups: 'patient' is missing in row 5"):
         validate_model(fitted.card, source(frame, folder), groups="patient")
