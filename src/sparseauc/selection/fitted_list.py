@@ -136,6 +136,11 @@ class FittedList:
         order = np.argsort(self.unit, kind="stable")
         return np.split(order, np.cumsum(np.bincount(self.unit))[:-1])
 
+    @cached_property
+    def _blocks(self) -> list[Array]:
+        """H of the columns of each unit among themselves."""
+        return [self.gram.block(own, own) for own in self.in_unit]
+
     def in_basis(self, units: Indices) -> Indices:
         """Columns of the basis of some units."""
         return np.sort(np.concatenate([self.in_unit[one] for one in units.tolist()]))
@@ -205,15 +210,22 @@ class FittedList:
             signs = self.restrictions.signs
             kept_right = signs[basis, None] * (w[:, None] - T * new) >= 0
             gains[~(kept_right.all(axis=0) & (signs * new >= 0))] = -np.inf
-        found = gains[np.unique(self.unit, return_index=True)[1]][others]
-        for number in np.flatnonzero(np.bincount(self.unit)[others] > 1).tolist():
-            own = self.in_unit[others[number]]
+        first = np.array([own[0] for own in self.in_unit])
+        sizes = np.array([own.size for own in self.in_unit])[others]
+        found = gains[first[others]]
+        for size in np.unique(sizes[sizes > 1]):
+            units = others[sizes == size].tolist()
+            own = np.array([self.in_unit[one] for one in units])
+            of_own = np.array([self._blocks[one] for one in units])
+            of_own += self.alpha * np.eye(size)
+            of_own -= np.einsum("puj,puh->ujh", rows[:, own], T[:, own])
             # What others explain, or what is constant, takes no part.
-            own = own[takes_part[own]]
-            of_own = gram.block(own, own) + self.alpha * np.eye(own.size)
-            of_own -= rows[:, own].T @ T[:, own]
-            step = np.linalg.lstsq(of_own, gradient[own], rcond=None)[0]
-            found[number] = gradient[own] @ step if own.size else -np.inf
+            part = takes_part[own]
+            of_own *= part[:, :, None] & part[:, None, :]
+            slope = np.where(part, gradient[own], 0.0)
+            inverse = np.linalg.pinv(of_own, hermitian=True)
+            gain = np.einsum("uj,ujh,uh->u", slope, inverse, slope)
+            found[sizes == size] = np.where(part.any(axis=1), gain, -np.inf)
         objectives: Array = 1.0 + gram.delta[basis] @ w - found
         return objectives
 

@@ -638,7 +638,10 @@ def test_text_is_replaced_as_a_whole():
     table = dataclasses.replace(table, X=frame, names=tuple(frame.columns))
     summary = fit_table(table, FitSettings(k=3, alpha=1.0, stability_pairs=0))
     assert "ward" in set(summary.columns["column"])
-    found = find_alternatives(summary).replacements
+    alternatives = find_alternatives(summary)
+    assert alternatives.near_equal.complete
+    assert {*alternatives.lists["columns"][0]} == {*summary.columns["column"]}
+    found = alternatives.replacements
     assert found.groupby("column").size().tolist() == [3, 3, 3]
     assert set(found["replacement"]) <= set(table.names) - set(
         summary.columns["column"]
