@@ -425,15 +425,18 @@ class SparseLinearClassifier(SelectorMixin, BaseEstimator):  # type: ignore[misc
             self.feature_names_in_ = chunks.feature_names
         return known
 
-    def _columns_to_keep(self, k: int, n_features: int) -> int:
-        """``k``, or all columns, with a warning, when there are fewer."""
-        if k > n_features:
-            warnings.warn(
-                f"k={k} is greater than n_features={n_features}. All the features will be kept.",
-                UserWarning,
-                stacklevel=frames_of_ours(),
-            )
-        return min(k, n_features)
+
+def columns_to_keep(model: Any) -> int:
+    """``k``, or all columns, with a warning, when there are fewer."""
+    k: int = model.k
+    d: int = model.n_features_in_
+    if k > d:
+        warnings.warn(
+            f"k={k} is greater than n_features={d}. All the features will be kept.",
+            UserWarning,
+            stacklevel=frames_of_ours(),
+        )
+    return min(k, d)
 
 
 def frames_of_ours() -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from joblib import Parallel
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import CountedRows
 from ..chunks import Chunks
@@ -354,6 +355,7 @@ def certify_rows(
     model: Any, X: Any, y: Any, sample_weight: Any, strata: Any, time_limit: float
 ) -> None:
     """Bound the loss of all lists on the rows of the fit; see ``certify_quadratic``."""
+    check_is_fitted(model, "coef_")
     known = model._units is not None
     again = model if known else clone(model)
     X, outcome, rows = again._check_rows(X, y, sample_weight, reset=not known)

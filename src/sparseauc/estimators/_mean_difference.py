@@ -19,7 +19,7 @@ from ..moments import Moments
 from ..moments.base import check_deviations
 from ..solvers.sht_auc import hard_threshold
 from ..utils.types import Array
-from ._base import SparseLinearClassifier, checks_parameters, set_lines
+from ._base import SparseLinearClassifier, checks_parameters, columns_to_keep, set_lines
 
 # Means this many deviations apart leave no overlap that any sample could show.
 _SEPARATED = 1e3
@@ -150,8 +150,7 @@ class MeanDifferenceClassifier(SparseLinearClassifier):
         """
         X, outcome, _ = self._check_rows(X, y, sample_weight)
         moments = outcome.quadratic(X)
-        k = self._columns_to_keep(self.k, X.shape[1])
-        coef = mean_difference(moments, k).astype(X.dtype)
+        coef = mean_difference(moments, columns_to_keep(self)).astype(X.dtype)
         self.standardised_differences_ = standardised_differences(moments)
         set_lines(self, coef, moments.centre)
         return self

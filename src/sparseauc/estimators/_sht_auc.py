@@ -34,6 +34,7 @@ from ._base import (
     check_table,
     check_target,
     checks_parameters,
+    columns_to_keep,
     frames_of_ours,
     set_lines,
 )
@@ -259,7 +260,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
         watched = self.record_history or self.verbose or self.early_stopping
         w, self.n_iter_ = sht_auc(
             training,
-            self._columns_to_keep(self.k, X.shape[1]),
+            columns_to_keep(self),
             step_size=self.step_size,
             max_epochs=self.max_epochs,
             tol=0.0
@@ -320,7 +321,7 @@ class SHTAUCClassifier(SparseLinearClassifier):
         positive = check_known_labels(y, labels)
         self.classes_ = labels
         if self._stream is None:
-            k = self._columns_to_keep(self.k, X.shape[1])
+            k = columns_to_keep(self)
             self._stream = SHTAUCStream(X.shape[1], k, self.step_size)
             self.n_iter_ = 1
         self._stream.take(X, positive)

@@ -324,7 +324,6 @@ class SparseConcordance(ConcordanceModel):
         self
             With ``lower_bound_``, ``optimality_gap_`` and ``certificate_status_``.
         """
-        check_is_fitted(self, "coef_")
         certify_rows(self, X, y, sample_weight, strata, time_limit)
         return self
 
