@@ -10,7 +10,6 @@ entries. A tensor is computed with where it lies.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -90,12 +89,6 @@ class TableCells(Cells):
         self.share = read_only(share)
         self.weight = totals
         self.n_terms = cell.size
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by name
-            self._find_means()
-
-    @abstractmethod
-    def _find_means(self) -> None:
-        """Set the means."""
 
     def covariances(
         self, columns: Indices, others: Indices | None, factors: Array
@@ -120,7 +113,7 @@ class TableCells(Cells):
         It is computed in the precision of the total, which lies where the table does.
         """
         counts = np.where(self.cell == number, self.share * self.weight[number], 0.0)
-        about = np.broadcast_to(mean, self.means.shape)
+        about = np.broadcast_to(mean, (self.weight.size, mean.size))
         self._multiply(total, columns, others, counts, about)
 
     def _multiply(
@@ -204,7 +197,18 @@ def take_columns(part: Any, columns: Indices) -> Any:
 class DenseCells(TableCells):
     """Rows of an array, or of a tensor, by cell."""
 
-    def _find_means(self) -> None:
+    # The mean that the rounding of the means leaves of the rows; known with them.
+    _left: Array
+
+    @property
+    def precision(self) -> float:  # type: ignore[override]
+        """Relative precision of whole columns, which are products of numbers of X."""
+        tensor = is_tensor(self.X)
+        return Cells.precision if tensor else float(np.finfo(self.X.dtype).eps)
+
+    @cached_property
+    def means(self) -> Array:  # type: ignore[override]
+        """Mean of each column in each cell."""
         X, weight = self.X, self.weight
         # Sums are taken about the first row of the cell: a column of one value then has
         # exactly that value as its mean.
@@ -213,13 +217,15 @@ class DenseCells(TableCells):
         first[self.cell[rows]] = rows  # so that the first comes last
         origin = to_host(X[beside(first, X)]).astype(np.float64)
         origin[weight == 0] = 0.0
-        drift = self._add_up(origin)[0]
-        self._about = self.means = origin + drift
-        # The mean that the rounding of the means leaves of the rows.
-        self._left = drift - (self.means - origin)
-        # Columns of H come from products of numbers of this kind.
-        if not is_tensor(X):
-            self.precision = float(np.finfo(X.dtype).eps)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by name
+            drift = self._add_up(origin)[0]
+            means = origin + drift
+            self._left = drift - (means - origin)
+        return means
+
+    @property
+    def _about(self) -> Array:  # type: ignore[override]
+        return self.means
 
     @cached_property
     def variances(self) -> Array:  # type: ignore[override]
@@ -337,6 +343,13 @@ class CSR(NamedTuple):
 
 class CSRCells(TableCells):
     """Rows of a CSR matrix or array by cell; nothing of size n × d is made."""
+
+    def __init__(
+        self, X: Any, cell: npt.NDArray[Any], weight: Array | None, n_cells: int
+    ) -> None:
+        super().__init__(X, cell, weight, n_cells)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by name
+            self._find_means()
 
     def _find_means(self) -> None:
         table = CSR.view(self.X)
