@@ -131,15 +131,15 @@ class TableCells(Cells):
         index = np.union1d(columns, across)
         first, second = np.searchsorted(index, columns), np.searchsorted(index, across)
         symmetric = np.array_equal(first, second)
-        about = about[:, index]
         rows = np.flatnonzero(counts)
         if rows.size == 0 or total.shape[0] == 0:
             return
         alone = self.cell[rows[0]]
         is_alone = bool((self.cell[rows] == alone).all())
+        about = about[alone, index] if is_alone else about[:, index]
         for part in self._tiles(rows, index.size):
             centred = dense(self.X, part, index)
-            centred -= beside(about[alone if is_alone else self.cell[part]], self.X)
+            centred -= beside(about if is_alone else about[self.cell[part]], self.X)
             centred *= beside(np.sqrt(counts[part])[:, None], self.X)
             left = take_columns(centred, first)
             right = left if symmetric else take_columns(centred, second)
