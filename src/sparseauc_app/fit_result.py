@@ -210,7 +210,7 @@ def _find_near_copies(
     fit: ValidatedFit, columns: pd.DataFrame
 ) -> list[list[tuple[str, float]]]:
     """Name for each chosen column others that nearly copy it, with their correlations."""
-    names = list(fit.table.names)
+    names = fit.table.names
     places = [names.index(str(name)) for name in columns["column"]]
     values = fit.table.numbers.values
     if isinstance(values, np.ndarray) and np.isnan(values).any():
@@ -229,7 +229,7 @@ def _judge_thresholds(
 ) -> list[OperatingPoint]:
     """Evaluate the usual thresholds on out-of-fold scores, as the card has them.
 
-    None where rows have no classes, or do not count the same.
+    There are none where rows have no classes, or do not count the same.
     """
     if (
         fit.nested is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # What the columns of a short list are called and how they are written, wherever it is
 # shown.
-HEADINGS = {
+_HEADINGS = {
     "points": ("points up to", "d"),
     "coefficient": ("coefficient", ".4g"),
     "standardised": ("per SD", "+.3g"),
@@ -39,26 +39,27 @@ HEADINGS = {
     "frequency": ("selection frequency", "%"),
 }
 
-# Points say what these do.
-WITHOUT_POINTS = {"coefficient", "odds_ratio", "hazard_ratio"}
 
-
-def heading_of(key: str, measure: str) -> str:
-    """Name a column of a short list, given what rankings are measured by."""
-    heading = HEADINGS[key][0]
-    return f"{measure} {heading}" if key == "auc" else heading
+def shown_columns(given: Collection[str], measure: str) -> list[tuple[str, str, str]]:
+    """Columns of a short list that are shown, of those given: key, heading and format."""
+    hidden = set()
+    # Points and ratios say what these do.
+    if {"points", "odds_ratio", "hazard_ratio"} & {*given}:
+        hidden = {"standardised"}
+    if "points" in given:
+        hidden |= {"coefficient", "odds_ratio", "hazard_ratio"}
+    return [
+        (key, f"{measure} {heading}" if key == "auc" else heading, form)
+        for key, (heading, form) in _HEADINGS.items()
+        if key in given and key not in hidden
+    ]
 
 
 def short_list_row(line: Mapping[str, Any], measure: str = "AUC") -> dict[str, str]:
     """A chosen column as a row of text, for the terminal."""
     row = {"": str(line["rank"]), "column": str(line["column"])}
-    # Ratios and points say what coefficients do, and 80 characters are few.
-    hidden = {"standardised"} if {"odds_ratio", "hazard_ratio"} & line.keys() else set()
-    if "points" in line:
-        hidden = WITHOUT_POINTS | {"standardised"}
-    for key, (_, form) in HEADINGS.items():
-        if key in line and key not in hidden:
-            row[heading_of(key, measure).replace(" ", "\n")] = _cell(line, key, form)
+    for key, heading, form in shown_columns(line, measure):
+        row[heading.replace(" ", "\n")] = _cell(line, key, form)
     return row
 
 

@@ -19,11 +19,9 @@ from ..evaluation.evaluate import Evaluation
 from ..export import to_sql
 from ..fit_result import FitResult
 from ..formatting import (
-    HEADINGS,
-    WITHOUT_POINTS,
     capitalised,
-    heading_of,
     risk_row,
+    shown_columns,
     without_advice,
     write_lines,
 )
@@ -259,17 +257,11 @@ def _list_columns(evaluation: Evaluation) -> Listing:
     ratio = next(
         (name for name in ("odds_ratio", "hazard_ratio") if name in columns), None
     )
-    hidden = {"standardised"} if ratio else set()
-    if "points" in columns:
-        hidden |= WITHOUT_POINTS
     formats = {"Missing, %": ".1f", "SD": ".3g"}
-    for key, (_, form) in HEADINGS.items():
-        if key in columns and key not in hidden:
-            name = capitalised(heading_of(key, fit.card.measure)) + ", %" * (
-                form == "%"
-            )
-            shown[name] = _entries(columns, key, form)
-            formats |= {name: form.lstrip("+")} if "." in form else {}
+    for key, heading, form in shown_columns(columns, fit.card.measure):
+        name = capitalised(heading) + ", %" * (form == "%")
+        shown[name] = _entries(columns, key, form)
+        formats |= {name: form.lstrip("+")} if "." in form else {}
     samples = 0
     if ratio is not None and "points" not in columns:
         name = f"{capitalised(ratio.replace('_', ' '))}, 25th to 75th percentile"

@@ -142,7 +142,8 @@ def encode_columns(
 
     limited, marks = _read_numeric(source, rules.numeric)
     source = replace(source, frame=limited, marks={**source.marks, **marks})
-    _ask_about_marks(source, aside, problems)
+    if doubtful := [name for name in source.doubtful if name not in aside]:
+        problems.append(_two_meanings(source, doubtful))
     aside = {*aside, *source.doubtful}
     frame = source.frame.select([name for name in source.names if name not in aside])
     kinds = {name: kind_of(frame.column(name)) for name in frame.column_names}
@@ -237,15 +238,6 @@ def _read_numeric(
         values = parse_numbers(column, chosen[0], limits=True)
         frame = frame.set_column(frame.column_names.index(name), name, values)
     return frame, found
-
-
-def _ask_about_marks(
-    source: Source, aside: Collection[str], problems: list[DataError]
-) -> None:
-    """Ask for the decimal sign where numbers have two meanings."""
-    names = [name for name in source.doubtful if name not in aside]
-    if names:
-        problems.append(_two_meanings(source, names))
 
 
 def _two_meanings(source: Source, names: Sequence[str]) -> DataError:
