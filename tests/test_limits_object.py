@@ -36,14 +36,6 @@ from sparseauc_app import load_model, save_model
         ({"families": list("ab"), "max_per_family": True}, "max_per_family must be"),
         ({"max_per_family": 2}, "max_per_family=2 has no effect without families"),
         (
-            {"column_groups": list("ab"), "families": list("ab")},
-            "cannot be combined with families",
-        ),
-        (
-            {"column_groups": list("ab"), "signs": [1, 1]},
-            "cannot be combined with signs",
-        ),
-        (
             {"always_include": "age"},
             "always_include must be a list of columns, got 'age'",
         ),

@@ -217,11 +217,9 @@ def _curves_are_tried(task: CVTask) -> bool:
     """Return whether curves are tried by default: of tables in memory that are not too large."""
     if task.curves != "auto" or not isinstance(task.values, np.ndarray):
         return False
-    limits = task.restrictions
     n, d = task.X.shape
     n_tables = len(task.plan.training) + 1
-    few = is_small(n, d) and n * d <= _MOST_VALUES / n_tables
-    return few and limits.families is None and limits.signs is None
+    return is_small(n, d) and n * d <= _MOST_VALUES / n_tables
 
 
 def is_small(n: int, d: int) -> bool:
@@ -232,7 +230,7 @@ def is_small(n: int, d: int) -> bool:
 def _learn_units(task: CVTask, *, curved: bool) -> list[Units] | None:
     """Learn the units of each split from its training rows, and those of all rows.
 
-    None where all columns count as what they are.
+    Columns with a sign are lines. None where all columns count as what they are.
     """
     table = task.X
     if not isinstance(table, ReadColumns):
@@ -240,7 +238,8 @@ def _learn_units(task: CVTask, *, curved: bool) -> list[Units] | None:
             return None
         table = ReadColumns(table)
     *training, everything = task.plan.all_weights
-    units = Units.learn(table, everything, curved=np.full(table.shape[1], curved))
+    of_any_sign = task.restrictions.signs_of(np.arange(table.shape[1])) == 0
+    units = Units.learn(table, everything, curved=of_any_sign & curved)
     return [*(units.learn_again(table.values, weight) for weight in training), units]
 
 

@@ -38,15 +38,15 @@ class Limits:
         1 or "+" for columns whose coefficient must not be negative, −1 or "-" for those
         whose coefficient must not be positive, 0 for any sign. A dict may leave columns
         out. A column whose sign sets its coefficient to 0 is not on the list, which may
-        then be shorter than k. Cannot be combined with ``column_groups``.
+        then be shorter than k. Columns with a sign are no curves, and not of a group.
     costs : dict or array-like of shape (n_features,), optional
         Cost of each column, 0 or more; 1 by default. A dict must name all columns.
     budget : float or array-like of float, optional
         Largest total cost of the list. Cross-validation chooses among several.
     families : dict or array-like of shape (n_features,), optional
         A label for each column, such as the gene of a probe; None or NaN for columns
-        without a family. A dict may leave columns out. Cannot be combined with
-        ``column_groups``.
+        without a family. A dict may leave columns out. All columns of a group are of
+        the same family.
     max_per_family : int, default=1
         Largest number of columns of a family.
     column_groups : dict or array-like of shape (n_features,), optional
@@ -109,17 +109,6 @@ class Limits:
                 raise InputError(
                     f"max_per_family={most} has no effect without families: say with families "
                     "which columns belong together"
-                )
-        if self.column_groups is not None:
-            if self.families is not None:
-                raise InputError(
-                    "column_groups cannot be combined with families: columns of a group are chosen "
-                    "together, columns of a family compete"
-                )
-            if self.signs is not None:
-                raise InputError(
-                    "column_groups cannot be combined with signs: columns of a group are chosen "
-                    "together, and a sign may set the coefficient of one to 0"
                 )
         both = [name for name in self.always_include if name in set(self.exclude)]
         if both:
@@ -216,11 +205,6 @@ class Limits:
             said.append("Columns of a group were chosen together or not at all.")
         return said
 
-    @property
-    def allow_groups(self) -> bool:
-        """True if columns may be grouped as well."""
-        return self.families is None and self.signs is None
-
     def resolve(self, n_features: int, names: Any = None) -> Restrictions:
         """Bring the limits to the columns of a table, as solvers take them.
 
@@ -254,6 +238,13 @@ class Limits:
             for column, sign in columns.values(self.signs, "signs"):
                 signs[column] = sign
             found = replace(found, signs=signs)
+            signed = found.signed_groups
+            if signed.size:
+                label = columns.label(int(signed[0]))
+                raise InputError(
+                    f"signs has a sign for {label}, which belongs to a group of several columns: "
+                    "these are chosen together, and a sign may set the coefficient of one to 0"
+                )
         if self.costs is not None or self.budget is not None:
             found = replace(found, costs=_unit_costs(self.costs, columns, found.groups))
         if self.budget is not None:
@@ -277,6 +268,16 @@ class Limits:
         families = np.array(
             [number.setdefault(one, len(number)) for one in labels], np.int64
         )
+        if found.groups is not None:
+            first = np.unique(found.groups, return_index=True)[1]
+            others = np.flatnonzero(families != families[first][found.groups])
+            if others.size:
+                column = int(others[0])
+                one = columns.label(int(first[found.groups[column]]))
+                raise InputError(
+                    f"{one} and {columns.label(column)} are of one group, but not of one family: "
+                    "a group belongs to a family as a whole"
+                )
         return replace(found, families=families, max_per_family=most)
 
 

@@ -297,7 +297,7 @@ def _make_estimator(
         cv=None if table.groups is None else split_rows(table, rows, 5, settings.seed),
         rule=settings.rule,
         coefficients=coefficients,
-        curves="auto" if limits.allow_groups else False,
+        curves="auto",
         limits=limits,
         random_state=settings.seed,
         n_jobs=settings.jobs,

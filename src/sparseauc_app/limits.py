@@ -12,6 +12,7 @@ from sparseauc.errors import InputError
 from sparseauc.limits import Limits
 from sparseauc.limits_files import HEADINGS, LISTS
 from sparseauc.utils.text import did_you_mean, quoted
+from sparseauc.utils.types import Indices
 
 from .reading import DataError, Table
 from .reading.source import unknown_column_error
@@ -45,7 +46,6 @@ def limits_for(table: Table, limits: Limits) -> Limits:
     They may name more columns than the table has: such as were left out, or with costs
     and families any others.
     """
-    _refuse_text(table, limits)
     known = {*table.names}
     found: dict[str, Any] = {}
     for field in ("costs", "families", "column_groups", "signs"):
@@ -68,24 +68,23 @@ def limits_for(table: Table, limits: Limits) -> Limits:
     try:
         brought = replace(limits, **found)
         # What is wrong with them is said here, and not by each fold.
-        brought.resolve(len(table.names), np.array(table.names))
+        resolved = brought.resolve(len(table.names), np.array(table.names))
     except InputError as error:
         raise DataError(str(error)) from None
+    _refuse_text(table, resolved.signs_of(np.arange(len(table.names))))
     return brought
 
 
-def _refuse_text(table: Table, limits: Limits) -> None:
-    """Refuse text of more than two levels beside signs and families, which are of numbers."""
-    if limits.allow_groups:
-        return
+def _refuse_text(table: Table, signs: Indices) -> None:
+    """Refuse signs of text of more than two levels, which has several coefficients."""
     texts = [
-        table.names[j] for j, levels in table.numbers.levels.items() if len(levels) > 2
+        table.names[j]
+        for j, levels in table.numbers.levels.items()
+        if len(levels) > 2 and signs[j] != 0
     ]
     if texts:
         raise DataError(
-            "signs and families are of numbers, not of text of more than two levels, such as "
-            f"{quoted(texts)}",
-            [part for name in texts for part in ("--exclude", name)],
+            f"signs are of numbers, and of text of two levels, but not of {quoted(texts)}"
         )
 
 

@@ -169,7 +169,6 @@ def tables(draw):
             *(["--alpha", alpha] if alpha else []),
             *(["--quick"] if draw(st.sampled_from([True, True, False])) else []),
             *(["--limits", f"always_include={include}"] if include and not signed else []),
-            *(["--exclude", "kind"] if signed else []),  # signs are of numbers
             "--missing", "median",  # text without a digit is missing
         ],
     })  # fmt: skip

@@ -228,11 +228,15 @@ def learn_units(model: Any, X: Any, weight: Array | None) -> Units | None:
 
 
 def curved_columns(model: Any, X: Any) -> Mask:
-    """Return the columns that are to be curves, by the parameter of a model."""
+    """Return the columns that are to be curves, by the parameter of a model.
+
+    Columns with a sign are lines unless they are named.
+    """
     curved = np.zeros(model.n_features_in_, np.bool_)
     asked = model.curves
     if isinstance(asked, bool | np.bool_):
-        curved[:] = asked
+        signs = resolve_limits(model).signs_of(np.arange(curved.size))
+        curved[:] = asked & (signs == 0)
     else:
         names = getattr(model, "feature_names_in_", None)
         curved[TableColumns(curved.size, names).indices(asked, "curves")] = True

@@ -66,7 +66,7 @@ class SparseAUCClassifierCV(SparseLinearClassifier):
         beyond the range of the training rows count as its ends. "auto": curves, if the
         model that is chosen among them has the higher mean validation AUC; they are
         tried on arrays and data frames with more rows than columns and at most four
-        million values, without signs and families. Knots of every fold are learned from
+        million values, of columns without a sign. Knots of every fold are learned from
         its training rows. Where folds are repeated, curves are tried on the first ones,
         and on the others if the mean AUC of these is higher.
     limits : Limits, optional

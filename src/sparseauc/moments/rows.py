@@ -10,6 +10,7 @@ entries. A tensor is computed with where it lies.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -89,6 +90,12 @@ class TableCells(Cells):
         self.share = read_only(share)
         self.weight = totals
         self.n_terms = cell.size
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by name
+            self._find_means()
+
+    @abstractmethod
+    def _find_means(self) -> None:
+        """Set the means."""
 
     def covariances(
         self, columns: Indices, others: Indices | None, factors: Array
@@ -113,7 +120,7 @@ class TableCells(Cells):
         It is computed in the precision of the total, which lies where the table does.
         """
         counts = np.where(self.cell == number, self.share * self.weight[number], 0.0)
-        about = np.broadcast_to(mean, (self.weight.size, mean.size))
+        about = np.broadcast_to(mean, self.means.shape)
         self._multiply(total, columns, others, counts, about)
 
     def _multiply(
@@ -131,15 +138,15 @@ class TableCells(Cells):
         index = np.union1d(columns, across)
         first, second = np.searchsorted(index, columns), np.searchsorted(index, across)
         symmetric = np.array_equal(first, second)
+        about = about[:, index]
         rows = np.flatnonzero(counts)
         if rows.size == 0 or total.shape[0] == 0:
             return
         alone = self.cell[rows[0]]
         is_alone = bool((self.cell[rows] == alone).all())
-        about = about[alone, index] if is_alone else about[:, index]
         for part in self._tiles(rows, index.size):
             centred = dense(self.X, part, index)
-            centred -= beside(about if is_alone else about[self.cell[part]], self.X)
+            centred -= beside(about[alone if is_alone else self.cell[part]], self.X)
             centred *= beside(np.sqrt(counts[part])[:, None], self.X)
             left = take_columns(centred, first)
             right = left if symmetric else take_columns(centred, second)
@@ -197,18 +204,7 @@ def take_columns(part: Any, columns: Indices) -> Any:
 class DenseCells(TableCells):
     """Rows of an array, or of a tensor, by cell."""
 
-    # The mean that the rounding of the means leaves of the rows; known with them.
-    _left: Array
-
-    @property
-    def precision(self) -> float:  # type: ignore[override]
-        """Relative precision of whole columns, which are products of numbers of X."""
-        tensor = is_tensor(self.X)
-        return Cells.precision if tensor else float(np.finfo(self.X.dtype).eps)
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]
-        """Mean of each column in each cell."""
+    def _find_means(self) -> None:
         X, weight = self.X, self.weight
         # Sums are taken about the first row of the cell: a column of one value then has
         # exactly that value as its mean.
@@ -217,15 +213,13 @@ class DenseCells(TableCells):
         first[self.cell[rows]] = rows  # so that the first comes last
         origin = to_host(X[beside(first, X)]).astype(np.float64)
         origin[weight == 0] = 0.0
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by name
-            drift = self._add_up(origin)[0]
-            means = origin + drift
-            self._left = drift - (means - origin)
-        return means
-
-    @property
-    def _about(self) -> Array:  # type: ignore[override]
-        return self.means
+        drift = self._add_up(origin)[0]
+        self._about = self.means = origin + drift
+        # The mean that the rounding of the means leaves of the rows.
+        self._left = drift - (self.means - origin)
+        # Columns of H come from products of numbers of this kind.
+        if not is_tensor(X):
+            self.precision = float(np.finfo(X.dtype).eps)
 
     @cached_property
     def variances(self) -> Array:  # type: ignore[override]
@@ -343,13 +337,6 @@ class CSR(NamedTuple):
 
 class CSRCells(TableCells):
     """Rows of a CSR matrix or array by cell; nothing of size n × d is made."""
-
-    def __init__(
-        self, X: Any, cell: npt.NDArray[Any], weight: Array | None, n_cells: int
-    ) -> None:
-        super().__init__(X, cell, weight, n_cells)
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by name
-            self._find_means()
 
     def _find_means(self) -> None:
         table = CSR.view(self.X)

@@ -224,8 +224,12 @@ class FittedList:
             of_own *= part[:, :, None] & part[:, None, :]
             slope = np.where(part, gradient[own], 0.0)
             inverse = np.linalg.pinv(of_own, hermitian=True)
-            gain = np.einsum("uj,ujh,uh->u", slope, inverse, slope)
-            found[sizes == size] = np.where(part.any(axis=1), gain, -np.inf)
+            step = np.einsum("ujh,uh->uj", inverse, slope)
+            gain = np.sum(slope * step, axis=1)
+            coef = w[:, None] + np.einsum("puj,uj->pu", T[:, own], step)
+            signs = self.restrictions.signs_of(basis)[:, None]
+            possible = part.any(axis=1) & (signs * coef >= 0).all(axis=0)
+            found[sizes == size] = np.where(possible, gain, -np.inf)
         objectives: Array = 1.0 + gram.delta[basis] @ w - found
         return objectives
 

@@ -227,6 +227,7 @@ class Problem:
     ) -> None:
         self.units = units
         self.restrictions = restrictions
+        self.signs = np.repeat(restrictions.signs_of(units.numbers), units.sizes)
         self.k = k
         self.alpha = alpha
         self.delta = gram.delta[units.columns]
@@ -387,22 +388,25 @@ class Problem:
 
     def minimum(self, support: Indices) -> float:
         """Bound the objective on a support, with coefficients of the right signs."""
-        signs = self.restrictions.signs_of(self.units.numbers[support])
+        places = self.units.places(support)
+        signs = self.signs[places]
         if not signs.any():
             return self.eliminate(support, support[:0])[2]
-        block = self.P[np.ix_(support, support)]  # of single columns, as signs are
-        floor = np.zeros(support.size)
-        explained = minimise_signed(block, self.delta[support], signs, floor)[1]
+        block = self.P[np.ix_(places, places)]
+        floor = np.zeros(places.size)
+        explained = minimise_signed(block, self.delta[places], signs, floor)[1]
         return -np.inf if explained == -np.inf else self.constant - float(explained)
 
     def solve(self, support: Indices) -> Solution | None:
         """Minimise on a support; None if it is infeasible."""
-        signs = self.restrictions.signs_of(self.units.numbers[support])
+        places = self.units.places(support)
+        signs = self.signs[places]
         if signs.any():
-            block = shifted(self.H[np.ix_(support, support)], self.alpha)
-            floor = np.zeros(support.size)
-            coef = minimise_signed(block, self.delta[support], signs, floor)[0]
-            support = support[coef != 0.0]
+            block = shifted(self.H[np.ix_(places, places)], self.alpha)
+            floor = np.zeros(places.size)
+            coef = minimise_signed(block, self.delta[places], signs, floor)[0]
+            unit = np.repeat(np.arange(support.size), self.units.sizes[support])
+            support = support[np.unique(unit[coef != 0.0])]
         if not self.restrictions.allows(self.units.numbers[support]):
             return None
         # Of columns that depend on each other the last ones go: fixed units come first.
@@ -414,7 +418,7 @@ class Problem:
         columns = self.units.columns[places]
         found = solve_on(block, self.delta[places], columns, self.alpha)
         # Rounding may turn a sign.
-        right = self.restrictions.right_signs(found.support, found.coef)
+        right = (self.signs[places] * found.coef >= 0).all()
         return found if right else None
 
 

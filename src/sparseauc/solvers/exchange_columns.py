@@ -9,10 +9,9 @@ import numpy as np
 
 from ..moments.base import StandardisedGram
 from ..utils.types import Array, Indices, Mask
-from .exchange import Solution, solve_on
+from .exchange import Solution
 from .outside import relative_gains
 from .restrictions import Restrictions
-from .signed import minimise_signed
 from .working_set import ListSearch, by_better_rank
 
 # Columns that differ by no more than this, on the standardised scale, are equal.
@@ -123,20 +122,8 @@ class ColumnSearch(ListSearch):
             self._is_working,
             self._restrictions,
         )
-        return [self._solve_on(support) for support in supports]
-
-    def _solve_on(self, support: Indices) -> Solution:
-        """Minimise on a support, with coefficients of the right signs."""
-        block = self._gram.kept_block(support)
-        delta = self._gram.delta[support]
-        solution = solve_on(block, delta, support, self._alpha)
-        if self._restrictions.right_signs(support, solution.coef):
-            return solution
-        # Rounding turned a coefficient, or an equal column took a place.
-        ridged = block + self._alpha * np.eye(support.size)
-        signs = self._restrictions.signs_of(support)
-        coef, explained = minimise_signed(ridged, delta, signs, np.zeros(support.size))
-        return Solution(support[coef != 0], coef[coef != 0], 1.0 - explained)
+        signs_of = self._restrictions.signs_of
+        return [self._solve_on(support, signs_of(support)) for support in supports]
 
 
 def _rank_columns(

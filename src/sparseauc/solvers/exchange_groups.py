@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..moments.base import StandardisedGram
 from ..moments.chunked import NotGathered
 from ..utils.types import Array, Indices, Mask
-from .exchange import DEPENDENT, Solution, dependence_tolerance, solve_on
+from .exchange import DEPENDENT, Solution, dependence_tolerance
 from .exchange.groups import Leavers, gains_outside, split_list
 from .outside import LEAST_EXPLAINED, NEARLY
 from .restrictions import Restrictions
@@ -37,8 +37,10 @@ class Groups:
 
     Attributes
     ----------
-    order, starts : int64 ndarrays of shape (d,) and (n_groups + 1,)
-        The columns, group by group, and where each group begins.
+    labels, order : int64 ndarrays of shape (d,)
+        Group of each column, and the columns, group by group.
+    starts : int64 ndarray of shape (n_groups + 1,)
+        Where each group begins.
     sizes : int64 ndarray of shape (n_groups,)
         Columns of each group.
     restrictions : Restrictions
@@ -51,6 +53,7 @@ class Groups:
     def __init__(self, gram: StandardisedGram, restrictions: Restrictions) -> None:
         labels = restrictions.groups
         assert labels is not None
+        self.labels = labels
         self.order = np.argsort(labels, kind="stable")
         self.sizes = np.bincount(labels)
         self.starts = _offsets(self.sizes)
@@ -256,10 +259,8 @@ class GroupSearch(ListSearch):
         path = []
         for units in lists:
             support = np.sort(self._support(units))
-            delta = self._gram.delta[support]
-            path.append(
-                solve_on(self._gram.kept_block(support), delta, support, self._alpha)
-            )
+            signs = self._restrictions.signs_of(self._groups.labels[support])
+            path.append(self._solve_on(support, signs))
         return path
 
 

@@ -29,13 +29,13 @@ class Restrictions:
         Group of each column, from 0 on: columns of a group are chosen together or not
         at all.
     families : ndarray of int of shape (d,), optional
-        Family of each column, from 1 on, and 0 for columns of none. Not together with
-        groups.
+        Family of each column, from 1 on, and 0 for columns of none. Columns of a group
+        have the same.
     max_per_family : int
         Largest number of columns of a family on a list.
     signs : ndarray of int of shape (d,), optional
-        1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any. Not
-        together with groups: a coefficient held at 0 would leave part of a group.
+        1 for coefficients of 0 or more, −1 for those of 0 or less, 0 for any, such as
+        those of groups of several columns: one held at 0 would leave part of a group.
     costs : ndarray, optional
         Cost of each column, or of each group where there are groups.
     budgets : ndarray of shape (n_ks,), optional
@@ -67,27 +67,43 @@ class Restrictions:
         """
         if np.unique(columns).size == columns.size:
             return self
-        if self.families is not None or self.signs is not None:
-            raise InputError(
-                "families and signs are of columns of numbers that count as lines: leave out text "
-                "of more than two levels, and set curves=False"
-            )
-        return replace(
+        spread = replace(
             self,
             fixed=np.flatnonzero(np.isin(columns, self.fixed)),
             excluded=np.flatnonzero(np.isin(columns, self.excluded)),
             groups=columns if self.groups is None else self.groups[columns],
+            families=None if self.families is None else self.families[columns],
+            signs=None if self.signs is None else self.signs[columns],
         )
+        signed = spread.signed_groups
+        if signed.size:
+            raise InputError(
+                f"signs has a sign for column {columns[signed[0]]}, which has several "
+                "coefficients: signs are of columns of numbers that count as lines, and of "
+                "text of two levels"
+            )
+        return spread
+
+    @property
+    def signed_groups(self) -> Indices:
+        """Columns of groups of several that have a sign."""
+        if self.groups is None or self.signs is None:
+            return _none()
+        together = np.bincount(self.groups)[self.groups] > 1
+        return np.flatnonzero(together & (self.signs != 0))
 
     def of_units(self) -> Self:
         """Bring limits on columns to their groups, where there are any."""
         if self.groups is None:
             return self
+        first = np.unique(self.groups, return_index=True)[1]
         return replace(
             self,
             groups=None,
             fixed=np.unique(self.groups[self.fixed]),
             excluded=np.unique(self.groups[self.excluded]),
+            families=None if self.families is None else self.families[first],
+            signs=None if self.signs is None else self.signs[first],
         )
 
     def masks(self, d: int) -> Mask:
@@ -115,10 +131,12 @@ class Restrictions:
             return replace(self, costs=None, budgets=None)
         return replace(self, budgets=np.array([budget]))
 
-    def kernel_limits(self, columns: Indices) -> ExchangeLimits | None:
+    def kernel_limits(
+        self, columns: Indices, sizes: Indices | int = 1
+    ) -> ExchangeLimits | None:
         """Limits on a subset of columns, after deducting the cost of fixed ones; None for none.
 
-        Each group has one column here.
+        Each group has one column here; ``sizes`` are those of the groups.
         """
         if self.none_bind:
             return None
@@ -129,7 +147,7 @@ class Restrictions:
         room[0] = columns.size
         return ExchangeLimits(
             family=family,
-            sign=sign,
+            sign=np.repeat(sign, sizes),
             signed=bool(sign.any()),
             paid=np.unique(cost).size > 1,
             required=np.zeros(columns.size, np.bool_),
@@ -168,14 +186,10 @@ class Restrictions:
         return np.unique(self._units_of(columns)).size
 
     def most_columns(self, d: int) -> int:
-        """Count the columns that a list can have at most."""
-        taken = self.masks(d).any(axis=0)
-        if self.groups is not None:  # one column stands for its group
-            taken = np.isin(self.groups, self.groups[taken])
-            taken[
-                np.setdiff1d(np.arange(d), np.unique(self.groups, return_index=True)[1])
-            ] = True
-        usable = ~taken & self.within_budget(d)
+        """Count the columns, or groups, that a list can have at most."""
+        if self.groups is not None:
+            return self.of_units().most_columns(np.unique(self.groups).size)
+        usable = ~self.masks(d).any(axis=0) & self.within_budget(d)
         return self.count(self.fixed) + self.room(self.fixed, np.flatnonzero(usable))[0]
 
     def _units_of(self, columns: Indices) -> Indices:

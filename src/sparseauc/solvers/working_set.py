@@ -35,9 +35,11 @@ from .exchange import (
     make_plan,
     make_state,
     search,
+    solve_on,
 )
 from .exchange.limits import MIN_COST
 from .restrictions import Restrictions
+from .signed import minimise_signed
 
 # Columns of the working set, as multiples of a stage's ceiling, where that is more than
 # at first.
@@ -166,6 +168,18 @@ class ListSearch(ABC):
     def _solve(self, lists: list[Indices]) -> list[Solution]:
         """Minimise on lists."""
 
+    def _solve_on(self, support: Indices, signs: Indices) -> Solution:
+        """Minimise on a support, with coefficients of the right signs."""
+        block = self._gram.kept_block(support)
+        delta = self._gram.delta[support]
+        solution = solve_on(block, delta, support, self._alpha)
+        if (signs * solution.coef >= 0).all():
+            return solution
+        # Rounding turned a coefficient, or an equal column took a place.
+        ridged = block + self._alpha * np.eye(support.size)
+        coef, explained = minimise_signed(ridged, delta, signs, np.zeros(support.size))
+        return Solution(support[coef != 0], coef[coef != 0], 1.0 - explained)
+
     def path(self, k_max: int) -> list[Solution]:
         """Solutions of all lengths up to ``k_max``, from the shortest on."""
         for sizes, ceiling in stages(k_max, thorough=self._thorough):
@@ -270,7 +284,7 @@ class ListSearch(ABC):
             self._fixed[units],
             self._sizes[units],
         )
-        limits = self._restrictions.kernel_limits(units)
+        limits = self._restrictions.kernel_limits(units, self._sizes[units])
         found = Found.none(_next_ceiling(ceiling))
         changed: tuple[int, ...] = ()
         if self._found is not None:
@@ -318,7 +332,8 @@ class ListSearch(ABC):
         state = make_state(
             gram, self._alpha, room + 1, self._fixed[units], self._sizes[units]
         )
-        free = self._restrictions.at_budget(np.inf).kernel_limits(units)
+        without_budget = self._restrictions.at_budget(np.inf)
+        free = without_budget.kernel_limits(units, self._sizes[units])
         unpaid = Found.none(room)
         search(state, free, unpaid, make_plan(top, sweeps=(top,)))
         begun = Found.none(room)

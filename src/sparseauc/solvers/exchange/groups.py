@@ -18,7 +18,7 @@ import numpy as np
 
 from ...utils.jit import inlined_kernel, inner_kernel, kernel
 from ...utils.types import Array, Indices
-from .limits import allows
+from .limits import allows_several
 from .state import EQUAL
 from .sweeps import NONE
 
@@ -259,8 +259,8 @@ def best_of_several(s, limits, joins, leavers, found):  # type: ignore[no-untype
             if gain > best and (end > first + 1 or not every):
                 gain = _gain(s, unit, U[first:end], v[first:end], L, slopes)
                 gain -= leavers.losses[p]
-            if gain > best + EQUAL * abs(best) and allows(
-                s, limits, gone, unit, gain, gain
+            if gain > best + EQUAL * abs(best) and allows_several(
+                s, limits, gone, unit, L, z
             ):
                 best = gain
                 position = np.int64(p)

@@ -26,15 +26,14 @@ STUCK = np.int64(-2)
 class ExchangeLimits(NamedTuple):
     """Limits on the choice among c units, and how much of them is used up.
 
-    Units are columns. Where they are groups of columns, costs alone restrict the
-    choice.
+    Signs are of columns that are a unit each.
 
     Attributes
     ----------
     family : int64 ndarray of shape (c,)
-        0 for columns of none.
-    sign : int64 ndarray of shape (c,)
-        0 for coefficients of any sign.
+        0 for units of none.
+    sign : int64 ndarray of shape (d,)
+        Of each column of the units; 0 for coefficients of any sign.
     signed, paid : bool
         Whether any coefficient must have a sign, and whether units cost unlike amounts.
     required : bool ndarray of shape (c,)
@@ -94,23 +93,54 @@ def allows(s, limits, gone, unit, numerator, denominator):  # type: ignore[no-un
         return False
     if not limits.signed:
         return True
-    # Signs are of columns: each is a unit.
-    position = s.place[gone] if gone >= 0 else gone
+    position = s.place[s.starts[gone]] if gone >= 0 else gone
     k = s.n_columns[0]
     sign = limits.sign
+    column = s.starts[unit]
     return keeps_signs(
         sign,
         s.support,
         k,
-        sign[unit],
+        sign[column],
         s.w,
         s.M,
         s.T,
         position,
-        unit,
+        column,
         numerator,
         denominator,
     )
+
+
+@inner_kernel
+def allows_several(s, limits, gone, unit, L, z):  # type: ignore[no-untyped-def]
+    """Tell whether a unit of several columns may take the place of another, or −1 a new one.
+
+    Where signs are asked for, it takes a new one. Its coefficients are −L⁻ᵀz; columns
+    that take no part have 0 on the diagonal of L.
+    """
+    if limits is None:
+        return True
+    if not has_room(limits, gone, unit):
+        return False
+    if not limits.signed:
+        return True
+    low = s.starts[unit]
+    size = s.starts[unit + 1] - low
+    coef = np.zeros(size)
+    for a in range(size - 1, -1, -1):
+        if L[a, a] > 0.0:
+            coef[a] = -z[a]
+            for b in range(a + 1, size):
+                coef[a] -= L[b, a] * coef[b]
+            coef[a] /= L[a, a]
+    right = True
+    for p in range(s.n_columns[0]):
+        value = s.w[p]
+        for a in range(size):
+            value -= s.T[p, low + a] * coef[a]
+        right &= limits.sign[s.support[p]] * value >= 0.0
+    return right
 
 
 @inner_kernel
@@ -131,7 +161,9 @@ def must_leave(limits, s, losses):  # type: ignore[no-untyped-def]
     position = FEASIBLE
     if limits.signed:
         for p in range(n_units):
-            wrong = limits.sign[s.units[p]] * s.w[s.place[s.units[p]]] < 0.0
+            column = s.starts[s.units[p]]
+            at = s.place[column]
+            wrong = at >= 0 and limits.sign[column] * s.w[at] < 0.0
             if wrong and (position < 0 or losses[p] > losses[position]):
                 position = np.int64(p)
         if position >= 0:

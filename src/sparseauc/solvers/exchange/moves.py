@@ -90,8 +90,17 @@ def _best_of_single(s, limits, joins, leavers, found):  # type: ignore[no-untype
 
 @inlined_kernel
 def look(s, limits, least, joins):  # type: ignore[no-untyped-def]
-    """Look as ``survey`` does, or without its formulas where columns of the list take no part."""
-    if s.several.size > 0 and not joins and _is_incomplete(s):
+    """Look as ``survey`` does, or do without each unit where its formulas do not hold.
+
+    They do not where columns of the list take no part, and say nothing of the signs
+    of coefficients beside a group that makes room.
+    """
+    by_trial = False
+    if s.several.size > 0 and not joins:
+        by_trial = _is_incomplete(s)
+        if limits is not None:
+            by_trial |= limits.signed
+    if by_trial:
         return _try_each(s, limits, least)
     return survey(s, limits, least, joins)
 
@@ -110,8 +119,8 @@ def _is_incomplete(s):  # type: ignore[no-untyped-def]
 def _try_each(s, limits, least):  # type: ignore[no-untyped-def]
     """Do without each unit in turn: what that costs, and the best exchange.
 
-    Where columns take no part, they may do so without another unit, and no formula says
-    what is then explained.
+    Columns that take no part may do so without another unit, and no formula says what is
+    then explained.
     """
     before = explained(s)
     order = s.units[: s.n_units[0]].copy()
@@ -189,13 +198,14 @@ def _released_column(s, limits):  # type: ignore[no-untyped-def]
     if limits is not None and limits.absent[0] > 0:
         least = least_gain(s, explained(s))
         for j in range(s.q.size):
-            helps = s.min_q[j] < s.q[j] and s.g[j] ** 2 > least * s.q[j]
+            unit = s.unit_of[j]
+            helps = s.min_q[j] < s.q[j] < np.inf and s.g[j] ** 2 > least * s.q[j]
             if (
-                limits.required[j]
+                limits.required[unit]
                 and helps
-                and allows(s, limits, NONE, j, s.g[j], s.q[j])
+                and allows(s, limits, NONE, unit, s.g[j], s.q[j])
             ):
-                winner = np.int64(j)
+                winner = unit
     return winner
 
 
@@ -258,8 +268,8 @@ def take_in_fixed(s, limits):  # type: ignore[no-untyped-def]
                     exchange(s, limits, find_position(s, unit), NONE)
         if limits is not None and limits.signed:
             for p in range(s.n_units[0]):
-                column = s.units[p]
-                limits.required[column] = limits.sign[column] != 0
+                unit = s.units[p]
+                limits.required[unit] = limits.sign[s.starts[unit]] != 0
             repair(s, limits)
     taken = np.int64(0)
     for unit in range(s.fixed.size):
