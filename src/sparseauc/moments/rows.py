@@ -134,9 +134,11 @@ class TableCells(Cells):
         """Add products of rows that count so much, less what they are measured from."""
         d = self.X.shape[1]
         every = np.arange(d)
-        across = every if others is None else others
-        index = np.union1d(columns, across)
-        first, second = np.searchsorted(index, columns), np.searchsorted(index, across)
+        index, first, second = every, columns, every
+        if others is not None:
+            index = np.union1d(columns, others)
+            first = np.searchsorted(index, columns)
+            second = np.searchsorted(index, others)
         symmetric = np.array_equal(first, second)
         about = about[:, index]
         rows = np.flatnonzero(counts)
