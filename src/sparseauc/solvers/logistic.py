@@ -23,8 +23,7 @@ _TOLERANCE = 1e-20
 # The curvature is computed again where a step lowers the decrement to no less than this
 # share.
 _STALE = 0.001
-# A full step is taken without a look at the loss if the slope at its end is no steeper
-# uphill than this share of the slope downhill at its start: the loss is convex.
+# A step may end where the slope uphill is this share of the slope downhill at its start.
 _UPHILL = 0.1
 _ROWS_AT_A_TIME = 256
 # Numba compiles a kernel anew for each Python integer written in a call.
@@ -38,7 +37,6 @@ _PER_LOG_2 = 1.4426950408889634
 _LOG_2_HIGH = 0.6931471803691238
 _LOG_2_LOW = 1.9082149292705877e-10
 _TAYLOR = tuple(1.0 / factorial(power) for power in range(12, -1, -1))
-_INVERSE_TANGENT = tuple(2.0 / power for power in range(33, 0, -2))
 
 
 def logistic_regression(
@@ -435,22 +433,20 @@ def _step(  # type: ignore[no-untyped-def]
 def _line_search(  # type: ignore[no-untyped-def]
     rows, scores, move, decrement, ridge, coef, step, trial, excess, spread
 ):
-    """Length of a step that lowers the loss enough, 0 if none does; and what is there."""
+    """Length of a step that is not too far, 0 if none is; and what is there.
+
+    The loss is convex: its slope along the step tells how far beyond the least loss a
+    length is.
+    """
     length = 1.0
     while length > 1e-10:
         for i in range(scores.size):
             trial[i] = scores[i] - length * move[i]
         _evaluate(trial, rows, excess, spread)
         uphill = -_dot(excess, move)
-        change = 0.0
         for j in range(coef.size):
-            there = coef[j] - length * step[j]
-            uphill -= ridge * there * step[j]
-            change += 0.5 * ridge * (there**2 - coef[j] ** 2)
+            uphill -= ridge * (coef[j] - length * step[j]) * step[j]
         if uphill <= _UPHILL * decrement:
-            return length
-        change += _loss(trial, rows) - _loss(scores, rows)
-        if change <= -1e-4 * length * decrement:
             return length
         length /= 2.0
     return 0.0
@@ -489,27 +485,6 @@ def _exponential(scores, out):  # type: ignore[no-untyped-def]
             total = total * rest + c
         out[i] = total
         bits[i] += np.int64(whole) << 52  # times a power of two
-
-
-@reordering_inner_kernel
-def _loss(scores, rows):  # type: ignore[no-untyped-def]
-    """Mean logistic loss."""
-    target = rows.target
-    share = rows.share
-    # log(1 + small) by the series of the inverse hyperbolic tangent, of a third at
-    # most.
-    third = np.empty(scores.size)
-    _exponential(scores, third)
-    total = 0.0
-    for i in range(scores.size):
-        s = scores[i]
-        part = third[i] / (2.0 + third[i])
-        square = part * part
-        series = 0.0
-        for c in _INVERSE_TANGENT:
-            series = series * square + c
-        total += share[i] * (max(s, 0.0) - target[i] * s + part * series)
-    return total
 
 
 @reordering_inner_kernel
