@@ -18,7 +18,7 @@ concave, and its maximum is the minimum of the perspective relaxation
 
 in which D, larger where z is fractional, makes a fraction of a unit cost more than its
 share. It is minimised by accelerated proximal gradients; the w of each iterate serves
-as p. D is improved in turn (`_reweigh`): units with z = 0 or 1 need less of it than
+as p. D is then improved once (`_reweigh`): units with z = 0 or 1 need less of it than
 they have, those between can use it.
 
 Rounding is allowed for: Q ⪰ 0 is proved by a Cholesky factorisation that leaves a
@@ -35,9 +35,6 @@ from ..utils.jit import inner_kernel, kernel
 from ..utils.types import Array, Indices
 
 EPS = float(np.finfo(np.float64).eps)
-# Rounds of improving D, and the share of the gap one must close for another to follow.
-_ROUNDS = 3
-_WORTHWHILE = 0.02
 # A unit at z = 0 or 1 keeps this much more of D than holds it there now, as the others
 # move…
 _SLACK = 1.2
@@ -484,18 +481,12 @@ def relax(
         bound, terms = prove(Q[at], at, p[at], unit, D, delta, constant, k)
         return Relaxed(bound, terms, p, z, D)
 
-    best = with_diagonal(diagonal, start)
-    for _ in range(_ROUNDS):
-        improved = _reweigh(P, best, unit, k, margin) if best.bound < target else None
-        if improved is None:
-            break
-        other = with_diagonal(improved, best.point)
-        missing = target - best.bound if target < np.inf else 0.1 * abs(best.bound)
-        worthwhile = other.bound - best.bound > _WORTHWHILE * missing
-        best = max(best, other, key=lambda relaxed: relaxed.bound)
-        if not worthwhile:
-            break
-    return best
+    first = with_diagonal(diagonal, start)
+    improved = _reweigh(P, first, unit, k, margin) if first.bound < target else None
+    if improved is None:
+        return first
+    second = with_diagonal(improved, first.point)
+    return max(first, second, key=lambda relaxed: relaxed.bound)
 
 
 def shifted(matrix: Array, shift: Array | float) -> Array:

@@ -21,14 +21,9 @@ relaxation, hence a better bound, and so on.
 the part with the lowest bound is taken up first. Parts with few supports are
 enumerated.
 
-*Restrictions.* The bound takes the k largest of some terms t_g off a constant. With
-costs c_g and a budget B, what k units take off is at most
-
-    μB + the k largest of (t_g − μ c_g)⁺        for every μ ≥ 0.
-
-Units that families or the budget no longer let join leave a part; the last list of a
-part is minimised with its signs. So a search that ends has found the best feasible
-list.
+*Restrictions.* Units that families or the budget no longer let join leave a part, and k
+is no more than can join; the last list of a part is minimised with its signs. So a
+search that ends has found the best feasible list.
 
 The ridge carries the relaxation. On 1000 columns and as many rows, alpha = 10 closes in
 tenths of a second; alpha = 1 leaves 1 to 10 %, which branching closes in seconds,
@@ -56,7 +51,6 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
-from scipy.optimize import minimize_scalar
 
 from ..errors import InputError
 from ..moments.base import StandardisedGram
@@ -302,8 +296,7 @@ class Problem:
             D = D[fits]
             free = free[fits]
             room = self.restrictions.room(chosen, self.units.numbers[free])
-            most, costs, budget = room
-            k = min(self.k - included.size, most)
+            k = min(self.k - included.size, room)
             if k == 0 or free.size <= k:
                 support = np.concatenate([included, free if k else free[:0]])
                 return Node(max(bound, self.settle(support)), support, free[:0], None)
@@ -329,8 +322,7 @@ class Problem:
                 tol=_TOL,
                 max_iterations=_MAX_ITERATIONS,
             )
-            dearer = _unaffordable(relaxed.terms, costs, budget, k)
-            bound = max(bound, relaxed.bound + dearer)
+            bound = max(bound, relaxed.bound)
             join, stay = _screen(relaxed.bound, relaxed.terms, k, cutoff)
             if bound >= cutoff or (stay.all() and not join.any()):
                 return Node(bound, included, free, relaxed)
@@ -641,20 +633,6 @@ def _least(values: Array, sizes: Indices) -> Array:
     """Least value of each unit, given those of its columns."""
     least: Array = np.minimum.reduceat(values, np.cumsum(sizes) - sizes)
     return least
-
-
-def _unaffordable(terms: Array, costs: Array, budget: float, k: int) -> float:
-    """Bound by how much the k largest terms exceed those of any k units within the budget."""
-    if not costs.any():
-        return 0.0
-
-    def at_price(mu: float) -> float:
-        net = np.sort(np.maximum(terms - mu * costs, 0.0))
-        return mu * budget + float(net[net.size - k :].sum())
-
-    high = float(np.max(terms[costs > 0] / costs[costs > 0]))
-    best = minimize_scalar(at_price, bounds=(0.0, high), method="bounded")
-    return max(0.0, at_price(0.0) - float(best.fun) - EPS * terms.size)
 
 
 def _screen(bound: float, terms: Array, k: int, cutoff: float) -> tuple[Mask, Mask]:

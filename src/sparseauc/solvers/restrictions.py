@@ -190,7 +190,7 @@ class Restrictions:
         if self.groups is not None:
             return self.of_units().most_columns(np.unique(self.groups).size)
         usable = ~self.masks(d).any(axis=0) & self.within_budget(d)
-        return self.count(self.fixed) + self.room(self.fixed, np.flatnonzero(usable))[0]
+        return self.count(self.fixed) + self.room(self.fixed, np.flatnonzero(usable))
 
     def _units_of(self, columns: Indices) -> Indices:
         """Groups of some columns; without groups the columns themselves."""
@@ -211,11 +211,8 @@ class Restrictions:
         extra: Array = np.where(paid, 0.0, self.costs[units])
         return extra
 
-    def room(self, support: Indices, columns: Indices) -> tuple[int, Array, float]:
-        """Count those of some columns that can join a list; with their costs, and the budget left.
-
-        Each of these columns may join alone.
-        """
+    def room(self, support: Indices, columns: Indices) -> int:
+        """Count those of some columns that can join a list; each of them may join alone."""
         counts = np.bincount(self.families_of(columns))
         taken = np.bincount(self.families_of(support), minlength=counts.size)[
             : counts.size
@@ -225,14 +222,14 @@ class Restrictions:
             np.minimum(counts[1:], self.max_per_family - taken[1:]).clip(0).sum()
         )
         if self.budgets is None:
-            return most, np.zeros(columns.size), np.inf
+            return most
         listed = np.union1d(support, self.fixed)
         left = self.largest_budget - self.cost_of(listed)
         costs = self.extra_costs(listed, columns)
         payable = np.searchsorted(
             np.cumsum(np.sort(costs)), left * (1 + _ROUNDING), "right"
         )
-        return min(most, int(payable)), costs, left
+        return min(most, int(payable))
 
     def allows(self, support: Indices) -> bool:
         """Return whether a list keeps to its families and to the largest budget."""
