@@ -15,6 +15,7 @@ from sparseauc.solvers._perspective import enumerate_supports, prove
 from sparseauc.solvers.certificate import bound_all, certify
 from sparseauc.solvers.exchange import Solution
 from sparseauc.solvers.exchange_columns import exchange_path
+from sparseauc.solvers.exchange_groups import Groups, GroupSearch
 from sparseauc.solvers.restrictions import Restrictions
 
 pytestmark = pytest.mark.slow
@@ -375,6 +376,18 @@ def test_more_columns_than_h_is_formed_for(alpha, status):
     assert found.status == status
     assert 0 <= found.lower_bound <= solution.objective
     assert (found.lower_bound > 0) == (alpha > 0)
+
+
+@pytest.mark.parametrize(("alpha", "status"), [(1.0, "too_wide"), (30.0, "optimal")])
+def test_more_columns_in_groups_than_h_is_formed_for(alpha, status):
+    X, y = make_outbreak(100, 3500, 10, mu=0.7, r=0.3, correlation=0.5, random_state=0)
+    gram = gram_of(X, y)
+    restrictions = Restrictions(groups=np.arange(3500) // 2)
+    groups = Groups(gram, restrictions)
+    solution = GroupSearch(gram, alpha, groups.restrictions, groups).path(6)[-1]
+    found = certify(gram, solution, 6, alpha, restrictions=restrictions)
+    assert found.status == status
+    assert 0 < found.lower_bound <= solution.objective
 
 
 def test_wide_and_whole_agree(monkeypatch):

@@ -462,7 +462,7 @@ def certify(
 
     problem, node = bound_all(gram, k, alpha, restrictions or Restrictions(), cutoff())
     if problem is None:
-        wide = node.free.size > _WHOLE
+        wide = node.free.size > 0
         return proved(node.bound, 1, "too_wide" if wide else "not_proven")
     nodes = 1
     solved = np.inf
