@@ -13,7 +13,7 @@ from sparseauc import Limits, SparseAUCClassifier, SparseAUCClassifierCV
 from sparseauc.datasets import make_outbreak
 from sparseauc.moments import class_moments
 from sparseauc.moments.base import StandardisedGram
-from sparseauc.selection import near_equal_lists
+from sparseauc.selection import near_equal_lists, replacements
 from sparseauc.selection.fitted_list import FittedList
 from sparseauc.solvers import certificate
 from sparseauc.solvers.exchange import solve_on
@@ -196,6 +196,21 @@ def test_copies_are_told_apart_only_without_each_other():
     assert (0, 5) not in found.lists
     assert found.share[6] == 0
     assert len(found.lists) == 14  # of 15 pairs of columns that vary
+
+
+def test_units_that_depend_on_each_other_without_a_ridge():
+    X, y = problem(0, 3)
+    ward = np.random.default_rng(0).choice(["east", "north", "west"], y.size)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(ward=ward)
+    frame["region"] = np.where(ward == "west", "west", "other")
+    frame["copy"] = -2.0 * frame["a"]
+    for k in (2, 3, 4):
+        model = SparseAUCClassifier(k, alpha=0.0, curves=True).fit(frame, y)
+        model.certify(frame, y)
+        assert model.lower_bound_ <= model.objective_ * (1 + 1e-9)
+        found = near_equal_lists(model, frame, y, within=0.0)
+        assert tuple(model.get_feature_names_out()) in found.lists
+        assert replacements(model, frame, y, n_best=1)["objective_change"].min() > -1e-9
 
 
 def test_names_and_a_worse_list_than_the_best():

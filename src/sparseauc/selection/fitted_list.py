@@ -20,7 +20,8 @@ from ..estimators import (
 )
 from ..moments.base import StandardisedGram
 from ..outcome import Outcome
-from ..solvers.exchange import Solution, dependence_tolerance, solve_on
+from ..solvers.exchange import DEPENDENT, Solution, dependence_tolerance, solve_on
+from ..solvers.exchange_groups import independent
 from ..solvers.restrictions import Restrictions
 from ..utils.arrays import column_of
 from ..utils.types import Array, Indices
@@ -156,11 +157,19 @@ class FittedList:
 
     def solution(self, units: Indices) -> Solution:
         """Least loss with ridge on some units."""
-        gram = self.gram
         support = self.in_basis(units)
+        H = self.gram.block(support, support)
+        kept = self._independent(H)
         return solve_on(
-            gram.block(support, support), gram.delta[support], support, self.alpha
+            H[np.ix_(kept, kept)],
+            self.gram.delta[support[kept]],
+            support[kept],
+            self.alpha,
         )
+
+    def _independent(self, H: Array) -> Indices:
+        """Columns of a list that do not depend on those before them, given H of it."""
+        return independent(H + self.alpha * np.eye(len(H)), DEPENDENT)
 
     def allows(self, units: Indices) -> bool:
         """Return whether a list is feasible, as the model's is."""
@@ -196,6 +205,8 @@ class FittedList:
         the wrong sign.
         """
         gram = self.gram
+        kept = self._independent(rows[:, basis])
+        basis, rows = basis[kept], rows[kept]
         H = rows[:, basis] + self.alpha * np.eye(basis.size)
         T = np.linalg.solve(H, rows)
         w = np.linalg.solve(H, -gram.delta[basis])

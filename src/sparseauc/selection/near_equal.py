@@ -156,7 +156,8 @@ def _all_lists(
     )
     if supports is None:
         return None
-    return [support for support in supports if fitted.allows(support)]
+    # None at all: even the best list has columns that depend on each other.
+    return [support for support in supports if fitted.allows(support)] or None
 
 
 def _lists_by_exchanges(
