@@ -110,6 +110,7 @@ def test_gains_are_those_of_the_formula(seed, alpha, dependent):
         # The same for groups outside a working set.
         search = GroupSearch(gram, alpha, groups.restrictions, groups)
         if 1 - value > 1e-6 and value > 1e-6:
+            search._fetch([np.array(units)])
             found = search._gains_outside([np.array(units)]) * value
             for unit in others:
                 expected = max(changes[out, unit] for out in units)

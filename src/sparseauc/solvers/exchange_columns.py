@@ -102,7 +102,6 @@ class ColumnSearch(ListSearch):
         return units
 
     def _gains_outside(self, lists: list[Indices]) -> Array:
-        self._fetch(lists)
         return relative_gains(
             self._gram,
             lists,

@@ -163,7 +163,6 @@ class GroupSearch(ListSearch):
         return gains
 
     def _gains_outside(self, lists: list[Indices]) -> Array:
-        self._fetch(lists)
         outside = np.setdiff1d(self._ranked, self._working_set)
         gains = np.full(self._fixed.size, -np.inf)
         for number, units in enumerate(lists):

@@ -351,7 +351,9 @@ def _gains_beside(union, solved, s, g, h, tolerance, columns, joins, limits):  #
     c = columns.size
     place = solved.places[s, :k]
     members = union.columns[place]
-    free = np.flatnonzero(~union.stays[place])
+    leavers = np.flatnonzero(~union.stays[place])
+    if joins:
+        leavers = np.append(leavers, -1)
     own = np.empty(0, np.int64)
     sign = own
     allowed = np.empty((0, 0), np.bool_)
@@ -372,5 +374,5 @@ def _gains_beside(union, solved, s, g, h, tolerance, columns, joins, limits):  #
     w = solved.w[s, :k]
     T = np.dot(M, rows)
     return exchange_gains(
-        T, rows, g, diagonal, min_q, w, M, free, joins, allowed, own, sign
+        T, rows, g, diagonal, min_q, w, M, leavers, allowed, own, sign
     )

@@ -260,6 +260,7 @@ class ListSearch(ABC):
             unchecked.append(self._list(longest))
         if not unchecked:
             return False
+        self._fetch(unchecked)
         gains = self._gains_outside(unchecked)
         n_helpful = int(np.count_nonzero(gains > MIN_RELATIVE_GAIN))
         if n_helpful == 0:
@@ -277,13 +278,7 @@ class ListSearch(ABC):
         """Search within the working set; lists of fewer units than ``sizes`` are settled."""
         units = self._working_set
         top = min(ceiling, units.size)
-        state = make_state(
-            Gram(self._gram.delta[self._columns], self._H),
-            self._alpha,
-            _next_ceiling(ceiling) + 1,
-            self._fixed[units],
-            self._sizes[units],
-        )
+        state = self._empty_state(ceiling)
         limits = self._restrictions.kernel_limits(units, self._sizes[units])
         found = Found.none(_next_ceiling(ceiling))
         changed: tuple[int, ...] = ()
@@ -298,6 +293,16 @@ class ListSearch(ABC):
         self._state = state
         self._limits = limits
         self._found = found
+
+    def _empty_state(self, ceiling: int) -> State:
+        """Start with an empty list of units of the working set."""
+        return make_state(
+            Gram(self._gram.delta[self._columns], self._H),
+            self._alpha,
+            _next_ceiling(ceiling) + 1,
+            self._fixed[self._working_set],
+            self._sizes[self._working_set],
+        )
 
     def _escape(self, ceiling: int, sizes: range) -> bool:
         """Search further from where single exchanges end; say whether anything was bettered."""
@@ -327,11 +332,8 @@ class ListSearch(ABC):
         assert self._found is not None
         units = self._working_set
         top = min(ceiling, units.size)
-        gram = Gram(self._gram.delta[self._columns], self._H)
         room = _next_ceiling(ceiling)
-        state = make_state(
-            gram, self._alpha, room + 1, self._fixed[units], self._sizes[units]
-        )
+        state = self._empty_state(ceiling)
         without_budget = self._restrictions.at_budget(np.inf)
         free = without_budget.kernel_limits(units, self._sizes[units])
         unpaid = Found.none(room)
@@ -344,7 +346,7 @@ class ListSearch(ABC):
             if kept.size <= self.lowest:
                 continue
             chosen = np.concatenate([columns_of[unit] for unit in kept])
-            worth = float(gram.delta[chosen] @ self._solve_for(chosen)[0])
+            worth = float(state.delta[chosen] @ self._solve_for(chosen)[0])
             if worth > begun.explained[kept.size]:
                 begun.explained[kept.size] = worth
                 begun.lists[kept.size, : kept.size] = np.sort(kept)
@@ -355,11 +357,10 @@ class ListSearch(ABC):
         begun.explained[list(lengths)] = 0.0
         search(self._state, self._limits, begun, make_plan(top, begun=lengths))
         better = begun.explained > np.maximum(self._found.explained, 0.0)
-        for k in np.flatnonzero(better).tolist():
-            for mine, theirs in zip(self._found[:3], begun[:3], strict=True):
-                mine[k] = theirs[k]
-            self._found.grow[k] = True
-            self._found.shrink[k] = True
+        begun.grow[:] = True
+        begun.shrink[:] = True
+        for mine, theirs in zip(self._found, begun, strict=True):
+            mine[better] = theirs[better]
 
     def _within_budget(self, units: Indices, columns_of: list[Indices]) -> Indices:
         """Take out the unit that explains least for its cost until the others can be paid."""

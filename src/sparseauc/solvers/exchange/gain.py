@@ -58,8 +58,8 @@ def keeps_signs(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def exchange_gains(T, rows, g, h, min_q, w, M, free, joins, allowed, own, sign):  # type: ignore[no-untyped-def]
-    """Gain of the best exchange of a support with each of some columns, or of its joining.
+def exchange_gains(T, rows, g, h, min_q, w, M, leavers, allowed, own, sign):  # type: ignore[no-untyped-def]
+    """Gain of the best exchange of a support with each of some columns.
 
     Parameters
     ----------
@@ -69,48 +69,40 @@ def exchange_gains(T, rows, g, h, min_q, w, M, free, joins, allowed, own, sign):
         Half the gradient, H_jj + alpha, and what must be left of a column for it to
         join.
     w, M : ndarrays of shape (k,) and (k, k)
-    free : int64 ndarray
-        Positions of the support whose columns may leave.
-    joins : bool
-        Whether columns may join without another leaving.
+    leavers : int64 ndarray
+        Positions of the support whose columns may leave, and −1 where columns may join
+        without another leaving.
     allowed : bool ndarray of shape (k + 1, c)
         As of ``Restrictions.allowed_swaps``; empty where all are.
     own, sign : int64 ndarrays of shape (k,) and (c,)
         Signs of the support, and of the columns; empty where any will do.
     """
     k, c = rows.shape
-    limited = allowed.size > 0
-    signed = sign.size > 0
     members = np.arange(k)
     q = h.copy()
     for p in range(k):
         for j in range(c):
             q[j] -= T[p, j] * rows[p, j]
     gains = np.full(c, -np.inf)
-    if joins:
+    for p in leavers:
+        t = g
+        inverse = 0.0
+        shift = 0.0
+        loss = 0.0
+        if p >= 0:
+            t = T[p]
+            inverse = 1.0 / M[p, p]
+            shift = w[p] * inverse
+            loss = w[p] * shift
         for j in range(c):
-            if (
-                q[j] > min_q[j]
-                and (not limited or allowed[k, j])
-                and (
-                    not signed
-                    or keeps_signs(own, members, k, sign[j], w, M, T, -1, j, g[j], q[j])
-                )
-            ):
-                gains[j] = g[j] * g[j] / q[j]
-    for p in free:
-        inverse = 1.0 / M[p, p]
-        shift = w[p] * inverse
-        loss = w[p] * shift
-        for j in range(c):
-            numerator, left = exchange_terms(g[j], q[j], T[p, j], shift, inverse)
+            numerator, left = exchange_terms(g[j], q[j], t[j], shift, inverse)
             gain = numerator * numerator / left - loss
             if (
                 left > min_q[j]
                 and gain > gains[j]
-                and (not limited or allowed[p, j])
+                and (allowed.size == 0 or allowed[p, j])
                 and (
-                    not signed
+                    sign.size == 0
                     or keeps_signs(
                         own, members, k, sign[j], w, M, T, p, j, numerator, left
                     )

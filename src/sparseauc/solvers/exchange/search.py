@@ -55,12 +55,8 @@ class Found(NamedTuple):
 
     def take_over(self, earlier: Found) -> None:
         """Begin with what was found up to a lower length."""
-        n_lengths = earlier.explained.size
-        self.explained[:n_lengths] = earlier.explained
-        self.lists[:n_lengths, : n_lengths - 1] = earlier.lists
-        self.sizes[:n_lengths] = earlier.sizes
-        self.grow[:n_lengths] = earlier.grow
-        self.shrink[:n_lengths] = earlier.shrink
+        for mine, theirs in zip(self, earlier, strict=True):
+            mine[tuple(map(slice, theirs.shape))] = theirs
 
 
 class Plan(NamedTuple):
