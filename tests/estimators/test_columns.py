@@ -220,16 +220,15 @@ def test_a_users_group_is_one_unit():
     assert len(model.encodings_) == 3
 
 
-def test_what_single_columns_are_needed_for_is_refused():
-    for limits in (Limits(signs={"bent": "+"}), Limits(families={"bent": "f"})):
-        with pytest.raises(InputError, match="curves=False"):
-            SparseAUCClassifier(k=2, curves=True, limits=limits).fit(FRAME, Y)
-        numbers = FRAME[["bent", "straight", "noise"]]
-        assert (
-            not SparseAUCClassifierCV(limits=limits, alphas=[1.0])
-            .fit(numbers, Y)
-            .curves_
-        )
+def test_columns_with_a_sign_are_lines_beside_curves():
+    signs = Limits(signs={"bent": "+"})
+    model = SparseAUCClassifier(k=2, curves=True, limits=signs).fit(FRAME, Y)
+    kinds = [type(one) for one in model._units.encodings]
+    assert kinds[:2] == [Line, Curve]
+    families = Limits(families={"bent": "f"})
+    model = SparseAUCClassifier(k=2, curves=True, limits=families).fit(FRAME, Y)
+    kinds = [type(one) for one in model._units.encodings]
+    assert kinds[:2] == [Curve, Curve]
 
 
 @pytest.mark.parametrize(
