@@ -9,8 +9,10 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
 
 from sparseauc import (
+    SHTAUCClassifier,
     SparseAUCClassifier,
     SparseAUCClassifierCV,
     class_moments,
@@ -295,3 +297,18 @@ def test_bad_input_is_named(cluster, outbreak):
     X[333, 11] = np.nan
     with pytest.raises(ValueError, match="contains NaN: first at row 333, column 11"):
         SparseAUCClassifier().fit(da.from_array(X, chunks=(ROWS, D)), labels)
+
+
+# ------------------------------------------------------------------------------ SHT-AUC
+
+
+@pytest.mark.parametrize("kind", ["arrays", "sparse", "frames"])
+def test_sht_auc_is_as_good_as_in_memory(cluster, outbreak, kind):
+    X, y = outbreak
+    rows, labels = collections(X, y)[kind]
+    model = SHTAUCClassifier(k=5, max_epochs=30, random_state=0, record_history=False)
+    actual = clone(model).fit(rows, labels)
+    assert actual.objective_ == pytest.approx(
+        clone(model).fit(X, y).objective_, rel=0.01
+    )
+    assert roc_auc_score(y, actual.decision_function(rows)) > 0.8

@@ -267,13 +267,6 @@ def test_differences_of_means_are_read_in_chunks(outbreak):
     assert_allclose(actual.intercept_, expected.intercept_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("home", [dense_chunks, sparse_chunks])
-def test_sht_auc_says_that_it_needs_rows_in_memory(outbreak, home):
-    X, y = outbreak
-    with pytest.raises(ValueError, match=r"needs the rows in memory: .* partial_fit"):
-        SHTAUCClassifier().fit(home(X), y)
-
-
 # --------------------------------------------------------------------- cross-validation
 
 
@@ -573,3 +566,46 @@ def test_names_and_labels_of_moments(outbreak):
     one_class = class_moments(X[y > 0], y[y > 0]).summary()
     with pytest.raises(ValueError, match="no negative rows"):
         model.fit_moments(one_class)
+
+
+# ------------------------------------------------------------------------------ SHT-AUC
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("home", ["dense", "parquet"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sht_auc_of_a_source_is_as_good_as_in_memory(
+    outbreak, tmp_path, home, weighted
+):
+    X, y = outbreak
+    weight = np.random.default_rng(0).random(900) + 0.1 if weighted else None
+    model = SHTAUCClassifier(
+        k=5, max_epochs=60, tol=0.0, record_history=False, random_state=0
+    )
+    expected = clone(model).fit(X, y, weight)
+    table = dense_chunks(X, 90)
+    if home == "parquet":
+        columns = {f"g{j}": X[:, j] for j in range(X.shape[1])}
+        pq.write_table(pa.table(columns), tmp_path / "X.parquet")
+        table = open_table(tmp_path / "X.parquet", chunk_bytes=300 * X.shape[1] * 8)
+    actual = clone(model).fit(table, y, weight)
+    assert actual.objective_ == pytest.approx(expected.objective_, rel=0.01)
+    assert class_moments(X, y, weight).loss(actual.coef_[0]) == pytest.approx(
+        actual.objective_
+    )
+    assert actual.get_support().sum() == 5
+
+
+@pytest.mark.slow
+def test_sht_auc_stops_early_and_records_on_chunks(outbreak):
+    X, y = outbreak
+    model = SHTAUCClassifier(k=5, early_stopping=True, random_state=0).fit(
+        dense_chunks(X), y
+    )
+    assert (
+        len(model.history_["validation_auc"])
+        == model.n_iter_
+        == len(model.history_["auc"])
+    )
+    again = clone(model).fit(dense_chunks(X), y)
+    assert_array_equal(again.coef_, model.coef_)

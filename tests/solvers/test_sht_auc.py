@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive import naive_hard_threshold, naive_top_k, shifted_table, storages
+from sparseauc.chunks import ArrayChunks
 from sparseauc.datasets import make_outbreak
 from sparseauc.solvers.rows import BLOCK_ORDERS, Blocks
 from sparseauc.solvers.sht_auc import (
@@ -15,6 +16,7 @@ from sparseauc.solvers.sht_auc import (
     hard_threshold,
     sht_auc,
 )
+from sparseauc.solvers.sht_auc_stream import TrainingChunks
 
 
 def fit(X, y, k, weight=None, *, seed=0, **settings):
@@ -25,9 +27,8 @@ def fit(X, y, k, weight=None, *, seed=0, **settings):
         if name in settings
     }
     rng = np.random.default_rng(seed)
-    w, n_epochs = sht_auc(
-        TrainingSet(X, y > 0, weight, **of_blocks, rng=rng), k, **settings
-    )
+    home = TrainingChunks if isinstance(X, ArrayChunks) else TrainingSet
+    w, n_epochs = sht_auc(home(X, y > 0, weight, **of_blocks, rng=rng), k, **settings)
     return w, n_epochs
 
 
@@ -198,6 +199,50 @@ def test_h_k_of_long_vectors(k):
     ):
         np.testing.assert_array_equal(
             np.flatnonzero(hard_threshold(vector, k)), naive_top_k(vector, k)
+        )
+
+
+# ---------------------------------------------------------------------- rows in chunks
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("step_size", ["auto", 0.01])
+def test_a_source_reaches_the_f_of_the_table(step_size, weighted):
+    X, y = make_outbreak(1200, 60, 6, mu=0.7, r=0.2, random_state=0)
+    weight = np.random.default_rng(1).integers(0, 3, 1200) * 1.0 if weighted else None
+    source = ArrayChunks(X, chunk_bytes=200 * 60 * 8)
+    assert len(list(source.read())) == 6
+    settings = {"step_size": step_size, "max_epochs": 100, "tol": 0.0}
+    in_memory, _ = fit(X, y, 6, weight, **settings)
+    in_chunks, _ = fit(source, y, 6, weight, **settings)
+    reached = value(X, y, in_chunks, weight)
+    assert reached == pytest.approx(value(X, y, in_memory, weight), rel=0.01)
+    assert np.count_nonzero(in_chunks) == 6
+
+
+def test_blocks_of_one_chunk_are_those_of_the_table():
+    X, y = problem(9, 90, 12)
+    settings = {
+        "block_order": "cyclic",
+        "shuffle": False,
+        "batch_size": 20,
+        "step_size": 0.01,
+    }
+    expected, _ = fit(X, y, 4, **settings)
+    found, _ = fit(ArrayChunks(X), y, 4, **settings)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_a_source_that_diverges_says_so():
+    X, y = problem(6, 100, 10)
+    with pytest.raises(ValueError, match=r"diverged in epoch \d+ with step_size=1000"):
+        fit(
+            ArrayChunks(X, chunk_bytes=800),
+            y,
+            5,
+            step_size=1000.0,
+            max_epochs=200,
+            tol=0.0,
         )
 
 

@@ -136,12 +136,16 @@ class DaskChunks(Chunks):
 
         shared = delayed(work, traverse=False)
         add, merge = delayed(_add), delayed(_merge)
-        tasks, start = [], 0
+        tasks: list[Any] = []
+        start = 0
         for block, size in zip(self._blocks, self.sizes, strict=True):
             stop = start + size
             if size:
+                before = tasks.pop() if tasks and work.in_order else None
                 parts = [array[start:stop] for array in known]
-                tasks.append(add(shared, block, self.dtype, start, parts, columns))
+                tasks.append(
+                    add(shared, before, block, self.dtype, start, parts, columns)
+                )
             start = stop
         while len(tasks) > 1:
             tasks = [
@@ -186,13 +190,14 @@ def _chunk_of(block: Any, dtype: Any, columns: Indices | None) -> Any:
 
 def _add(
     work: Pass[State],
+    state: State | None,
     block: Any,
     dtype: Any,
     start: int,
     known: Sequence[npt.NDArray[Any]],
     columns: Indices | None = None,
 ) -> State | None:
-    return add_chunk(work, None, _chunk_of(block, dtype, columns), start, known)
+    return add_chunk(work, state, _chunk_of(block, dtype, columns), start, known)
 
 
 def _merge(work: Pass[State], states: Sequence[State]) -> State:

@@ -24,7 +24,15 @@ class Pass(ABC, Generic[State]):
 
     Chunks may be processed in different processes, so a pass must be picklable, and
     only its result is sent back.
+
+    Attributes
+    ----------
+    in_order : bool
+        Whether each chunk needs the state after the one before it. Otherwise chunks may
+        be processed apart, and their results are merged.
     """
+
+    in_order: ClassVar[bool] = False
 
     @abstractmethod
     def add(

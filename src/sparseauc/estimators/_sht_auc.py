@@ -27,7 +27,7 @@ from ..solvers.sht_auc import (
     TrainingSet,
     sht_auc,
 )
-from ..solvers.sht_auc_stream import SHTAUCStream
+from ..solvers.sht_auc_stream import SHTAUCStream, TrainingChunks
 from ..utils.types import Mask
 from ._base import (
     SparseLinearClassifier,
@@ -58,7 +58,9 @@ class SHTAUCClassifier(SparseLinearClassifier):
         Largest number of columns. If X has fewer, all are kept, with a warning.
     batch_size : int, default=256
         Rows of a block (b in the paper); more than n means all rows. With few positives
-        small blocks rank new rows worse.
+        small blocks rank new rows worse. Where X is read in chunks, as from
+        :func:`sparseauc.chunks.open_table` or a Dask collection, every epoch reads the
+        chunks from first to last and cuts each into blocks.
     step_size : float, "auto" or "paper", default="auto"
         γ on the paper's scale, constant. ``"auto"`` follows the course of F, cannot
         diverge, and ends at the best iterate seen. ``"paper"`` is the step of the
@@ -76,7 +78,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
         or in order, which reads files from first to last.
     shuffle : bool, default=True
         Deal the rows to the blocks at random; otherwise neighbouring rows form a block,
-        which reads a memory map in order.
+        which reads a memory map in order. Rows that are read in chunks are dealt within
+        their chunk.
     early_stopping : bool, default=False
         Hold out a stratified part of the rows, stop when their AUC no longer improves,
         and return the coefficients of the best epoch. Run to the end, SHT-AUC overfits
@@ -221,11 +224,6 @@ class SHTAUCClassifier(SparseLinearClassifier):
         """
         start = self.coef_[0] if self.warm_start and hasattr(self, "coef_") else None
         X, outcome, _ = self._check_rows(X, y, sample_weight)
-        if isinstance(X, Chunks):
-            raise InputError(
-                "SHTAUCClassifier needs the rows in memory: give it one block after the other "
-                "by partial_fit, or choose columns with SparseAUCClassifier"
-            )
         positive = outcome.positive
         weight = outcome.weight
         if start is not None and start.size != X.shape[1]:
@@ -233,7 +231,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
                 f"warm_start: the previous fit had {start.size} columns, X has {X.shape[1]}; "
                 "set warm_start=False or give the same columns"
             )
-        _check_scale(X)
+        if not isinstance(X, Chunks):
+            _check_scale(X)
         state = check_random_state(self.random_state)
         # Of the rows held out, and of everything else.
         seeds = state.randint(np.iinfo(np.int32).max, size=2)
@@ -247,7 +246,8 @@ class SHTAUCClassifier(SparseLinearClassifier):
                 )
             ]
             weight[held_out] = 0.0  # as good as absent, without a copy of the others
-        training = TrainingSet(
+        home = TrainingChunks if isinstance(X, Chunks) else TrainingSet
+        training = home(
             X,
             positive,
             weight,

@@ -321,8 +321,8 @@ class TrainingSet:
         class_weights = np.array(moments.weights)
         # Of each row in the mean of its class.
         self._share: Array = self.weight / np.where(positive, *class_weights)
-        n_blocks = self._deal()
-        self._loss = BlockLoss(*self.means, *(2.0 * n_blocks / class_weights))
+        self._n_blocks = self._deal()
+        self._loss = BlockLoss(*self.means, *(2.0 * self._n_blocks / class_weights))
 
     def _moments(self, weight: Array | None) -> Any:
         return table_moments(self.X, self.positive, weight)

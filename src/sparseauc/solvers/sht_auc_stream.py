@@ -1,22 +1,109 @@
-"""SHT-AUC where rows come one block at a time."""
+"""SHT-AUC where rows are read in chunks, or come one block at a time."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..utils.types import Floats, Indices, Mask
-from .rows import Rows
+from ..chunks import Pass, score_chunks
+from ..moments.chunked import chunked_moments
+from ..utils.arrays import to_host
+from ..utils.types import Array, Floats, Indices, Mask
+from .rows import BlockOrder, Blocks, Rows, count_blocks
 from .sht_auc import (
     FIRST_SHARE,
     BlockLoss,
     StepSize,
+    TrainingSet,
     block_gradient,
     descend,
     hard_threshold,
     paper_step,
 )
+
+
+class TrainingChunks(TrainingSet):
+    """F on the rows of a source, and epochs that read it from first to last.
+
+    Each chunk is cut into blocks where it is. ``X`` are
+    :class:`sparseauc.chunks.Chunks`; the other parameters are those of a table in
+    memory.
+    """
+
+    def _moments(self, weight: Array | None) -> Any:
+        return chunked_moments(self.X, self.positive, weight)
+
+    def _deal(self) -> int:
+        """Count the blocks there would be in memory; those of a chunk are cut later."""
+        return count_blocks(int(np.count_nonzero(self.weight)), self._batch_size)
+
+    def run_epoch(self, w: Floats, k: int, step_size: float) -> bool:
+        """Take a step on each block, in place; False where w overflowed."""
+        epoch = _Epoch(
+            w=w,
+            k=k,
+            step_size=step_size,
+            loss=self._loss,
+            rows_per_block=np.count_nonzero(self.weight) / self._n_blocks,
+            constant=self.constant,
+            batch_size=self._batch_size,
+            block_order=self._block_order,
+            shuffle=self._shuffle,
+            seed=int(self._rng.integers(2**32)),
+        )
+        w[:] = self.X.run(epoch, self.positive, self.weight)
+        return bool(np.isfinite(w).all())
+
+    def scores(self, w: Floats) -> Floats:
+        """Compute w·x for all rows."""
+        return score_chunks(self.X, w)
+
+
+@dataclass(frozen=True)
+class _Epoch(Pass["Floats"]):
+    """Steps on the blocks of each chunk in turn, where the chunk is."""
+
+    w: Floats
+    k: int
+    step_size: float
+    loss: BlockLoss
+    rows_per_block: float
+    constant: Indices
+    batch_size: int
+    block_order: BlockOrder
+    shuffle: bool
+    seed: int
+
+    in_order: ClassVar[bool] = True
+
+    def add(self, state: Floats | None, X: Any, start: int, *known: Any) -> Floats:
+        """Return w after the steps; NaN where it overflowed."""
+        w = self.w.copy() if state is None else state
+        positive, weight = known
+        counted = np.flatnonzero(weight)
+        if counted.size == 0 or not np.isfinite(w).all():
+            return w
+        rng = np.random.default_rng([self.seed, start])
+        blocks = Blocks.deal(counted, self.batch_size, self.shuffle, rng)
+        drawn = blocks.draw(self.block_order, rng)
+        # One of as many equally likely blocks as there are rows for.
+        share = self.rows_per_block * drawn.size / counted.size
+        loss = self.loss._replace(
+            scale_positive=self.loss.scale_positive * share,
+            scale_negative=self.loss.scale_negative * share,
+        )
+        X = X if hasattr(X, "tocsr") else to_host(X)
+        rows = Rows.view(X.astype(w.dtype, copy=False), positive, weight)
+        finite = descend(
+            rows, loss, self.constant, *blocks, drawn, self.step_size, self.k, w
+        )
+        return w if finite else np.full_like(w, np.nan)
+
+    def merge(self, first: Floats, second: Floats) -> Floats:  # noqa: ARG002
+        """Refuse: every step needs the one before it."""
+        raise TypeError("steps are taken one after the other")
 
 
 class SHTAUCStream:
