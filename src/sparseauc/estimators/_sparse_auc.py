@@ -36,8 +36,9 @@ class SparseAUCClassifier(SparseLinearClassifier):
 
     Minimises the squared pairwise loss of the AUC with a ridge,
 
-        1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))² + alpha ‖w‖²,   ‖w‖₀
-        ≤ k,
+        1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))² + alpha ‖w‖²
+
+        subject to  ‖w‖₀ ≤ k,
 
     on standardised columns (X is not changed). For every number of columns up to k,
     columns are exchanged until no single exchange improves the loss. There are no step

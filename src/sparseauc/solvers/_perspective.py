@@ -8,8 +8,9 @@ semidefinite. A convex function lies above its tangents: wᵀQw ≥ 2 w·Qp − 
 p. What remains is separable in the units, and minimising it over any k of them gives,
 with t_g = Σ_{j in g} (δ + Qp)_j² / D_g,
 
-    minimum ≥ B(p) = c − pᵀQp − (sum of the k largest t_g)        for every p and every
-    such D.
+    minimum ≥ B(p) = c − pᵀQp − (sum of the k largest t_g)
+
+for every p and every such D.
 
 No convergence is needed for the bound to be true, only for it to be tight. B is
 concave, and its maximum is the minimum of the perspective relaxation

@@ -1,7 +1,7 @@
 """SHT-AUC: stochastic hard thresholding for AUC maximisation (Algorithm 1 of the paper).
 
-    minimise F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²   s.t.
-    ‖w‖₀ ≤ k
+    minimise    F(w) = 1/(n₊n₋) Σ_{i positive} Σ_{j negative} (1 − w·(x_i − x_j))²
+    subject to  ‖w‖₀ ≤ k
 
     Input:    k, step size γ, w_0 with ‖w_0‖₀ ≤ k
     Compute:  the class means x̄₊ and x̄₋

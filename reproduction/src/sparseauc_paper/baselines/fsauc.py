@@ -11,11 +11,13 @@ as the saddle point of SOLAM in v = (w, a, b) and α, in stages of equal length:
     for each of max(1, ⌊½ log₂(2T/log₂T)⌋ − 1) stages:
         v = v̄, α = ᾱ
         for each row x of the stage:
-            descend in v and ascend in α by η along half the gradient, with the running
-            share p project:  ‖w‖₁ ≤ R, |a| ≤ Rκ, |b| ≤ Rκ, |α| ≤ 2Rκ;  then ‖v − v̄‖₂ ≤
-            ρ, |α − ᾱ| ≤ D
-        v̄ = mean of the stage's v;  ᾱ = w̄·(x̄₋ − x̄₊) with the means of the rows taken
-        so far halve ρ;  set D and η for the next stage
+            descend in v and ascend in α by η along half the gradient,
+                with the running share p
+            project:  ‖w‖₁ ≤ R, |a| ≤ Rκ, |b| ≤ Rκ, |α| ≤ 2Rκ;
+                then ‖v − v̄‖₂ ≤ ρ, |α − ᾱ| ≤ D
+        v̄ = mean of the stage's v
+        ᾱ = w̄·(x̄₋ − x̄₊) with the means of the rows taken so far
+        halve ρ;  set D and η for the next stage
     Output:   w̄ of the last stage
 
 Use it as the convex baseline with a constraint on ‖w‖₁. The answer is a mean of

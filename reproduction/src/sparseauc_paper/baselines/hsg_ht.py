@@ -1,7 +1,7 @@
 """HSG-HT: StoIHT with batches that grow.
 
-    minimise  1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²   subject to   ‖w‖₀ ≤
-    k
+    minimise    1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²
+    subject to  ‖w‖₀ ≤ k
 
 Small batches make quick progress at first, large ones remove the noise in the end:
 batch t holds ⌊τ ζ^t⌋ rows (Zhou, Yuan and Feng, 2018). Use it as a baseline.

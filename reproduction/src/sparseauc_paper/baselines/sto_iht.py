@@ -1,7 +1,7 @@
 """StoIHT: SHT-AUC's iteration with the logistic loss in place of the pairwise one.
 
-    minimise  1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²   subject to   ‖w‖₀ ≤
-    k
+    minimise    1/n Σ log(1 + exp(−y_i (w·x_i + c))) + alpha/2 ‖w‖²
+    subject to  ‖w‖₀ ≤ k
 
     w_{t+1} = H_k(w_t − γ ∇f_{B_i}(w_t)),   i drawn from [m] at random
 

@@ -2,15 +2,14 @@
 
     minimise F(w) + alpha‖w‖²   subject to   ‖w‖₀ ≤ k,       F(w) = 1 + 2 w·δ + wᵀHw
 
-On a fixed support A the minimiser is w_A = −M δ_A with M = (H_AA + alpha I)⁻¹. Let T =
-M H_A on all columns, q_j = H_jj + alpha − T_j·H_jA what column j adds that A does not
-already explain, and g_j = δ_j + H_jA·w_A half the gradient. Then the objective changes
-by
+On a fixed support A the minimiser is w_A = −M δ_A with M = (H_AA + alpha I)⁻¹. Let
+T = M H_A on all columns, q_j = H_jj + alpha − T_j·H_jA what column j adds that A does
+not already explain, and g_j = δ_j + H_jA·w_A half the gradient. Then the objective
+changes by
 
-    −g_j²/q_j                                                     when j joins,
-    w_i²/M_ii                                                     when i leaves,
-    w_i²/M_ii − (g_j − T_ij w_i/M_ii)² / (q_j + T_ij²/M_ii)       when i makes room for
-    j,
+    −g_j²/q_j                                                 when j joins,
+    w_i²/M_ii                                                 when i leaves,
+    w_i²/M_ii − (g_j − T_ij w_i/M_ii)² / (q_j + T_ij²/M_ii)   when i makes room for j,
 
 exactly. A column that joins or leaves changes M, T, w, q and g by rank-one updates, the
 sweeps of Gauss–Jordan elimination, in O(d·k), and needs one row of H. So nothing is d ×
