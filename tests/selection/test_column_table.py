@@ -120,7 +120,7 @@ def test_bad_input(outbreak, model):
         ValueError, match="9 features, but SparseAUCClassifier is expecting 10"
     ):
         column_table(model, X[:, 1:], y)
-    with pytest.raises(ValueError, match="inconsistent numbers"):
+    with pytest.raises(ValueError, match="X has 300 rows but y has 299"):
         column_table(model, X, y[:-1])
     with pytest.raises(ValueError, match=r"y holds 0, not among the classes \[-1, 1\]"):
         column_table(model, X, y * (y > 0))
